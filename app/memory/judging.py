@@ -3,15 +3,22 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from app.kit.days import day_label, days_meant, parse_day
+from app.kit.tokens import text_tokens
 from app.memory.gates import Verdict, judge_facts, judge_observation, judge_reflection
+from app.memory.grounding.sources import all_text
 from app.memory.model import Draft, ExtractorInput, Item, Parsed
 from app.memory.parsing import parse
+from app.memory.rules import TOOLS, ToolTokens
 from app.memory.spans import Span
 from app.memory.trust import item_voices, message_voices, vetted
-from app.sessions.model import Message
+from app.memory.views import cut, value_text
+from app.sessions.model import Message, Part, PartType
+
+JUDGED_TOKENS: Final = 10_000  # of one call's arguments or of one result, at least; the built-in observer reads of half
 
 
 def judged_observation(
@@ -22,20 +29,47 @@ def judged_observation(
     timezone: ZoneInfo,
     output_tokens: int,
     earlier: Sequence[Item] = (),
+    tools: ToolTokens = TOOLS,
 ) -> Verdict:
-    """``task`` and the ``earlier`` lines were known before; ``output_tokens`` is what was to be written at most."""
-    parsed = parse(draft.text)
+    """``task`` and the ``earlier`` lines were known before; ``output_tokens`` is what was to be written at most.
+
+    ``tools``: how much was shown of calls and results.
+    """
+    parsed, messages = parse(draft.text), in_sight(span.messages, tools)
     if not draft.cut_off:  # which is rejected whatever it says
-        parsed = vetted(dated(parsed, span.messages, timezone), message_voices(span.messages), task=task)
+        parsed = vetted(dated(parsed, messages, timezone), message_voices(messages), task=task)
     return judge_observation(
         parsed,
-        source=span.messages,
+        source=messages,
         source_tokens=span.tokens,
         output_tokens=output_tokens,
         cut_off=draft.cut_off,
         timezone=timezone,
         earlier=earlier,
     )
+
+
+def in_sight(messages: Sequence[Message], tools: ToolTokens) -> tuple[Message, ...]:
+    """The messages with as much of long arguments and results as a line can be of: their beginning and end.
+
+    Of what nobody reads nothing is told. A group of calls may hold any number of megabytes, and to judge a line by one
+    of them takes seconds.
+    """
+    return tuple(replace(one, parts=tuple(_in_sight(part, tools) for part in one.parts)) for one in messages)
+
+
+def _in_sight(part: Part, tools: ToolTokens) -> Part:
+    match part.get("type"):
+        case PartType.TOOL_CALL:
+            key, shown = "arguments", tools.arguments
+        case PartType.TOOL_RESULT:
+            key, shown = "output", tools.result
+        case _:
+            return part
+    most = max(JUDGED_TOKENS, shown)
+    if text_tokens(all_text([part])) <= most:
+        return part
+    return {**part, key: cut(value_text(part.get(key)), limit_tokens=most)}
 
 
 def dated(parsed: Parsed, messages: Sequence[Message], timezone: ZoneInfo) -> Parsed:
@@ -92,13 +126,13 @@ def judged_reflection(
 
 
 def judged_facts(draft: Draft, source: ExtractorInput) -> Verdict:
-    parsed = parse(draft.text)
+    parsed, messages = parse(draft.text), in_sight(source.messages, source.tools)
     if not draft.cut_off:
-        parsed = vetted(parsed, (*item_voices(source.items), *message_voices(source.messages)))
+        parsed = vetted(parsed, (*item_voices(source.items), *message_voices(messages)))
     return judge_facts(
         parsed,
         items=source.items,
-        messages=source.messages,
+        messages=messages,
         cut_off=draft.cut_off,
         timezone=source.timezone,
     )

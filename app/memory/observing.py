@@ -103,6 +103,7 @@ class Observing:
                 timezone=rules.zone,
                 output_tokens=most,
                 earlier=source.earlier,
+                tools=rules.tools,
             )
             seqs = {"from_seq": loaded.buffered_seq + 1, "to_seq": span.to_seq}
             try:

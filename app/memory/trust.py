@@ -46,19 +46,20 @@ FRAME: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True)  # no slots: where no voice is foreign nobody asks for the words of any
 class Voice:
-    """What a message says in one voice, or a line that is condensed. ``origin`` None: the user's or the operator's.
-
-    ``orders`` says whether foreign text gives orders; of trusted text it is not asked.
-    """
+    """What a message says in one voice, or a line that is condensed. ``origin`` None: the user's or the operator's."""
 
     seqs: Ranges
     text: str
     origin: Origin | None
-    orders: bool
 
     @cached_property
     def words(self) -> frozenset[str]:
         return _words(self.text)
+
+    @cached_property
+    def orders(self) -> bool:
+        """Whether foreign text gives orders; of trusted text it is not asked. A megabyte takes seconds."""
+        return self.origin is not None and commands(self.text)
 
 
 def message_voices(messages: Iterable[Message]) -> tuple[Voice, ...]:
@@ -74,7 +75,7 @@ def vetted(parsed: Parsed, voices: Sequence[Voice], *, task: str | None = None) 
     """The reply without what foreign text made of it. ``task`` is the task that is known already."""
     if not any(voice.origin for voice in voices):
         return parsed
-    heard, known = _Heard(voices), _Heard((*voices, _voice(task or "", seqs=(), origin=None)))
+    heard, known = _Heard(voices), _Heard((*voices, Voice(seqs=(), text=task or "", origin=None)))
     return replace(
         parsed,
         items=tuple(item for item, _ in groupby(_vetted(item, heard) for item in parsed.items)),
@@ -90,11 +91,11 @@ def _voices(message: Message) -> Iterator[Voice]:
     own = all_text(part for part in message.parts if part.get("type") in {PartType.TEXT, PartType.IMAGE, PartType.FILE})
     told = all_text(part for part in message.parts if part.get("type") == PartType.TOOL_RESULT)
     if own and not message.is_foreign:
-        yield _voice(own, seqs=seqs, origin=None)
+        yield Voice(seqs=seqs, text=own, origin=None)
     elif own:
         told = f"{own}\n{told}"
     for passage in _passages(told):
-        yield _voice(passage, seqs=seqs, origin=outside)
+        yield Voice(seqs=seqs, text=passage, origin=outside)
 
 
 def _passages(text: str) -> Iterator[str]:
@@ -105,13 +106,10 @@ def _passages(text: str) -> Iterator[str]:
 
 
 def _of_item(item: Item) -> Iterator[Voice]:
-    yield _voice(item.text, seqs=seqs_of(item.cites), origin=item.origin)
+    yield Voice(seqs=seqs_of(item.cites), text=item.text, origin=item.origin)
     for detail in item.details:
-        yield _voice(detail.text, seqs=seqs_of(detail.cites or item.cites), origin=_named_origin(detail) or item.origin)
-
-
-def _voice(text: str, *, seqs: Ranges, origin: Origin | None) -> Voice:
-    return Voice(seqs=seqs, text=text, origin=origin, orders=origin is not None and commands(text))
+        origin = _named_origin(detail) or item.origin
+        yield Voice(seqs=seqs_of(detail.cites or item.cites), text=detail.text, origin=origin)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -146,7 +144,8 @@ def _is_planted(text: str, basis: "_Basis", *, claimed: bool) -> bool:
 
     One alone is no attack: a log often says what the user agreed to, or that something is "always required".
     """
-    return commands(text) + basis.orders + claimed > 1
+    own = commands(text) + claimed
+    return own > 1 or (own == 1 and basis.orders)
 
 
 def _vetted_detail(detail: Detail, item: Item, heard: "_Heard", *, claimed: bool) -> Detail:
@@ -183,24 +182,33 @@ def _vetted_task(text: str | None, heard: "_Heard") -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Basis:
-    """What a line rests on. ``unsaid``: hardly a word of it is trusted; ``orders``: foreign text near it gives some."""
+    """What a line rests on. ``unsaid``: hardly a word of it is trusted; ``near``: what may give orders."""
 
     origin: Origin | None
     unsaid: bool
-    orders: bool
+    near: Sequence["Voice | _Chorus"]
+
+    @property
+    def orders(self) -> bool:
+        return any(one.orders for one in self.near)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots, as above
 class _Chorus:
     """Voices asked as one: the ``words`` of the trusted among them, where ``all_foreign`` says that there are none.
 
-    ``first``: place and origin of the first foreign one. ``orders``: a foreign one gives some.
+    ``first``: place and origin of the first foreign one.
     """
 
+    voices: Sequence[Voice]
     words: frozenset[str]
     all_foreign: bool
     first: tuple[int, Origin] | None
-    orders: bool
+
+    @cached_property
+    def orders(self) -> bool:
+        """Whether a foreign one gives some."""
+        return any(voice.orders for voice in self.voices)
 
 
 class _Heard:
@@ -238,10 +246,10 @@ class _Heard:
         voices = [(place, self._voices[place]) for place in places]
         trusted = [voice for _, voice in voices if voice.origin is None]
         return _Chorus(
+            voices=[voice for _, voice in voices],
             words=frozenset[str]().union(*(voice.words for voice in trusted)),
             all_foreign=not trusted,
             first=next(((place, voice.origin) for place, voice in voices if voice.origin), None),
-            orders=any(voice.orders for _, voice in voices),
         )
 
 
@@ -251,14 +259,10 @@ def _basis(words: frozenset[str], cites: Sequence[Cite], heard: _Heard) -> _Basi
     firsts = [chorus.first for chorus in cited if chorus.first]
     by_citation = min(firsts)[1] if firsts and all(chorus.all_foreign for chorus in cited) else None
     by_words = heard.saying(words, own=own)
-    if by_words:
-        orders = any(voice.orders for voice in by_words)
-    else:
-        orders = any(chorus.orders for chorus in (cited if by_citation else [heard.all]))
     return _Basis(
         origin=by_citation or (by_words[0].origin if by_words else None),
         unsaid=bool(words) and own < OWN_SHARE * len(words),
-        orders=orders,
+        near=by_words or (cited if by_citation else [heard.all]),
     )
 
 
@@ -267,5 +271,5 @@ def _says(voice: Voice, held: int, *, of: int, own: int) -> bool:
 
     One that gives orders, or says all of the line, is sooner suspected.
     """
-    least = own + 1 if voice.orders or held == of else SAID_TIMES * own
+    least = own + 1 if held == of or voice.orders else SAID_TIMES * own
     return held >= max(1, SAID_SHARE * of, least)

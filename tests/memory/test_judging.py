@@ -1,12 +1,18 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 from textwrap import dedent
 from zoneinfo import ZoneInfo
 
+import pytest
+
+from app.kit.tokens import text_tokens
 from app.llm.port import Usage
-from app.memory.judging import judged_observation
+from app.memory.grounding.sources import all_text
+from app.memory.judging import JUDGED_TOKENS, in_sight, judged_observation
 from app.memory.model import Call, Draft
+from app.memory.rules import ToolTokens
 from app.memory.spans import Span
-from app.sessions.model import Message
+from app.sessions.model import Kind, Message, Role
 from tests.memory.building import said
 
 CALL = Call(provider="scripted", model="m", prompt_version="1", usage=Usage(), latency_ms=0)
@@ -105,3 +111,39 @@ def test_lines_under_a_header_that_names_no_date_get_the_day_of_what_they_cite_i
         "Date: Aug 3, 2026",
         "* The harbour is closed still. #3",
     ]
+
+
+def test_a_line_is_held_against_the_beginning_and_end_of_a_long_result_which_its_observer_was_shown() -> None:
+    rows = "\n".join(f"row {row} has {row * 7919} points" for row in range(20_000))
+    part = {"type": "tool_result", "tool_call_id": "c1", "output": rows}
+    long = replace(said(1), kind=Kind.TOOL_RESULT, role=Role.TOOL, parts=(part,))
+    reply = """\
+        <observations>
+        Date: Aug 1, 2026
+        * Row 7 has 55433 points. #1
+        * Row 9876 has 78208044 points. #1
+        * Row 19987 has 158277053 points. #1
+        </observations>
+        """
+
+    assert ["(uncertain)" in line for line in judged(reply, long).split("\n")[1:]] == [False, True, False]
+
+
+@pytest.mark.parametrize("shown", [50, 3 * JUDGED_TOKENS])
+def test_what_is_in_sight_of_arguments_and_results_is_what_is_shown_and_at_least_so_much(shown: int) -> None:
+    many = [f"word {number}" for number in range(100_000)]
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO" * 100_000}}
+    outputs = (many, [image], many[:9])
+    results = [{"type": "tool_result", "tool_call_id": f"c{at}", "output": one} for at, one in enumerate(outputs)]
+    call = {"type": "tool_call", "id": "c0", "name": "read", "arguments": {"all": many}}
+    message = replace(said(1, " ".join(many)), parts=(*said(1, " ".join(many)).parts, call, *results))
+
+    (found,) = in_sight([message], ToolTokens(arguments=shown, result=shown))
+    own, called, answered, pictured, short = found.parts
+
+    assert (own, short) == (message.parts[0], results[2])
+    assert pictured["output"] == "[image]"
+    for part in (called, answered):
+        assert text_tokens(all_text([part])) <= max(shown, JUDGED_TOKENS) + 20
+        assert "word 3" in all_text([part])
+        assert "word 99999" in all_text([part])
