@@ -195,16 +195,18 @@ def reflect_ahead(state: State) -> Reflect | None:
 def consolidate(state: State) -> Consolidate | None:
     """Section 3.6: a full level becomes one of the next; beyond the memory budget the two lowest levels do.
 
-    What a level has beyond ``consolidate_at`` stays: one of more would have to be shorter still (docs/decisions/0064).
+    So they do where there are more reflections than a context shows (docs/decisions/0067). What a level has beyond
+    ``consolidate_at`` stays: one of more would have to be shorter still (docs/decisions/0064).
     """
     if state.rules.strategy == "rewrite" or not state.reflections or not _may_condense(state):
         return None
     full = _full_level(state)
     if full is not None:
         return Consolidate(levels=(full,), into_level=full + 1, most=state.rules.consolidate_at)
-    budget = state.rules.memory_budget
+    budget, most = state.rules.memory_budget, state.rules.max_reflections
+    crowded = most is not None and len(state.reflections) > most
     shown = SHOWN_SHARE * (state.reflection_tokens + state.rules.observation_tokens) + TITLE_TOKENS * state.observations
-    if budget is None or shown <= budget:
+    if not crowded and (budget is None or shown <= budget):
         return None
     levels = tuple(sorted({reflection.level for reflection in state.reflections}))[:2]
     return Consolidate(levels=levels, into_level=levels[-1] + (len(levels) == 1))

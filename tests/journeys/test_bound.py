@@ -78,3 +78,18 @@ async def test_nor_does_it_grow_where_a_reflector_never_makes_one_of_several(
     consolidating = Counter((run["provider"], run["outcome"]) for run in runs if run["kind"] == "consolidate")
     assert consolidating["extractive", "recorded"] > 0
     assert consolidating["openai", "rejected"] == len(COMPRESSION_SHARES) * consolidating["extractive", "recorded"]
+
+
+async def test_no_reflection_is_left_out_of_a_context_for_the_number_of_them(start_service: StartService) -> None:
+    """Each is of what nothing else tells: the oldest, that go first, are of most of the conversation."""
+    rules = {"preset": "compact", "message_tokens": 40, "observation_tokens": 250, "max_reflections": 2}
+    async with start_service(memory=rules) as service:
+        for number in range(60):
+            said = f"I paid invoice {number} for shop {number % 7} in Porto."
+            await service.append(KEY, {"role": "user", "content": said}, wait_ms=WAIT_MS)
+            context = await service.context(KEY)
+            assert (context["omitted"]["reflections"], context["omitted"]["observations"]) == (0, 0)
+        memory = await service.memory(KEY)
+
+    assert memory["log"]["generation"] > rules["max_reflections"]
+    assert memory["coverage"]["gaps"] == []

@@ -277,6 +277,22 @@ def test_the_older_half_is_condensed_where_a_context_shows_no_more_of_them(numbe
 
 
 @pytest.mark.parametrize(
+    ("levels", "step"),
+    [
+        ([3, 3, 2, 2, 1], IDLE),
+        ([3, 3, 2, 2, 1, 1], Consolidate(levels=(1, 2), into_level=2)),
+        ([6, 5, 4, 3, 2, 1], Consolidate(levels=(1, 2), into_level=2)),
+    ],
+)
+@pytest.mark.parametrize("memory_budget", [0, 3_000])
+def test_the_two_lowest_levels_are_consolidated_where_a_context_shows_no_more_reflections(
+    levels: list[int], step: Step, memory_budget: int
+) -> None:
+    config = {"max_reflections": 5, "memory_budget": memory_budget}
+    assert next_step(with_log(0, *((level, 10) for level in levels), config=config)) == step
+
+
+@pytest.mark.parametrize(
     ("reflections", "step"),
     [
         ([(1, 1_636)], IDLE),
