@@ -9,6 +9,7 @@ from app.context.wording import SPEAKER
 from app.kit.json import dumps, loads
 from app.kit.patterns import lazy_pattern
 from app.sessions.model import Part, PartType, Role, text_part
+from app.sessions.wire import first_flaw
 
 SHOWN_IN_OUTPUT = (PartType.TEXT, PartType.IMAGE, PartType.FILE)  # looked through: a type may be any JSON
 DATA_URL = lazy_pattern(r"data:(?P<media_type>[^;,]*+)[^,]*;base64,(?P<data>.*)", re.DOTALL)
@@ -81,13 +82,18 @@ def arguments_text(part: Part) -> str:
 
 
 def arguments_object(arguments: Any) -> dict[str, Any]:
-    """Arguments as the object some providers want; what the model sent as broken JSON is kept under ``arguments``."""
+    """Arguments as the object some providers want.
+
+    What the model sent as broken JSON is kept under ``arguments``, and so is what is read but cannot be written again:
+    orjson reads objects four times as deep as it writes.
+    """
     value = arguments
     if isinstance(arguments, str):
         try:
             value = loads(arguments.encode() or b"{}")
         except ValueError:
             value = arguments
+        value = arguments if first_flaw(value) else value
     return value if isinstance(value, dict) else {"arguments": value}
 
 

@@ -21,6 +21,7 @@ from tests.context.building import (
 from tests.context.shapes import check_anthropic
 
 MARK = {"cache_control": {"type": "ephemeral"}}
+TOO_DEEP = '{"a":' * 300 + "1" + "}" * 300  # orjson reads it and does not write it
 
 
 def rendered(*said: Any, asked: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
@@ -99,6 +100,7 @@ def test_calls_and_results_are_blocks_of_the_two_roles() -> None:
         ("", {}),
         ("{broken", {"arguments": "{broken"}),
         ("[1]", {"arguments": [1]}),
+        (TOO_DEEP, {"arguments": TOO_DEEP}),
     ],
 )
 def test_a_calls_input_is_an_object(arguments: Any, shown: Any) -> None:
