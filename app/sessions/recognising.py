@@ -12,6 +12,8 @@ from app.sessions.model import Message, NewMessage, Part, PartType
 from app.sessions.redacting import SIGNATURES, redacted_parts
 from app.sessions.wire import content_hash
 
+INTEGER_END = 2.0**63  # that JSON is written of here
+
 
 def hashes_said_again(
     messages: Sequence[NewMessage], stored: Mapping[str, Message], redact: Redact | None
@@ -29,12 +31,12 @@ def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool
 
     A message may come in another shape than the first time: as it is listed, for instance. A call of the Responses API
     is hashed with the tool's name, which its stored message has only in its parts, and a message of that API has its id
-    in its parts too.
+    in its parts too. And JSON has one kind of number: what kept the message meanwhile may write 1.0 as 1.
     """
     parts = tuple(old.parts) if redact is None else redacted_parts(old.parts, redact)
     if content_hash(old.role, old.name, parts) == new.content_hash:
         return True
-    before, now = (_without_id(of, new.id) for of in (parts, new.parts))
+    before, now = (_numbered(_without_id(of, new.id)) for of in (parts, new.parts))
     if content_hash(old.role, old.name, before) == content_hash(new.role, new.name, now):
         return True
     return (old.role, old.name) == (new.role, new.name) and _is_marked(parts) and says_again(parts, new.parts)
@@ -42,6 +44,18 @@ def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool
 
 def _without_id(parts: Sequence[Part], message_id: str) -> tuple[Part, ...]:
     return tuple({k: v for k, v in part.items() if (k, v) != ("item_id", message_id)} for part in parts)
+
+
+def _numbered(value: Any) -> Any:
+    """The value with its whole numbers as integers, however they were written."""
+    match value:
+        case dict():
+            return {key: _numbered(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_numbered(item) for item in value]
+        case float() if value.is_integer() and abs(value) < INTEGER_END:
+            return int(value)
+    return value
 
 
 def _is_marked(parts: Sequence[Part]) -> bool:

@@ -88,6 +88,21 @@ async def test_many_may_be_sent_again_as_they_are_listed_and_the_first_with_othe
         assert [error["pointer"] for error in answer["errors"]] == [f"/messages/{at}/id"]
 
 
+async def test_a_number_may_be_sent_again_as_it_is_written_elsewhere(service: Service) -> None:
+    """As by JavaScript, which has no other 1.0 than 1, and by a jsonb, which tells no exponent."""
+
+    def counted(arguments: dict[str, Any]) -> dict[str, Any]:
+        called = {"type": "tool_call", "id": "c1", "name": "count", "arguments": arguments}
+        return {"id": "m", "role": "assistant", "content": [called]}
+
+    await post(service, counted({"n": 1.0, "of": [1e16, 1e300], "half": 0.5}))
+    again = counted({"n": 1, "of": [10_000_000_000_000_000, 1e300], "half": 0.5})
+    assert (await post(service, again)).json()["replayed"] == 1
+    for other in ({"n": True}, {"n": "1"}, {"n": 2}, {"half": 0}):
+        body = {"messages": [counted({"n": 1, "of": [1e16, 1e300], "half": 0.5} | other)]}
+        problem(await service.client.post(MESSAGES, json=body), 409, "message-conflict")
+
+
 @pytest.mark.parametrize("again", [{"type": "message"}, {}])
 async def test_an_item_may_be_sent_again_with_its_type_and_without(service: Service, again: dict[str, Any]) -> None:
     said_once = {"id": "msg_1", "role": "assistant", "content": "Here."}
