@@ -13,24 +13,28 @@ from app.transfer.lines import (
     CORRECTIONS,
     END,
     HEADER,
+    MEMORIES,
     NUMBERED,
+    OF_MEMORY,
     SCHEMA,
     TABLES,
     content_of,
 )
 from app.transfer.rows import NUMBER_MAX, check_columns
 
-SESSIONS, MESSAGES = "sessions", "messages"
+SESSIONS, MESSAGES, REFLECTIONS = "sessions", "messages", "reflections"
 CURSORS = ("observed_seq", "buffered_seq", "activated_seq", "summary_seq", "compacted_seq", "expired_seq")
 
 
 class _Log:
-    """How far the messages of a file go, and how far its session says."""
+    """How far the messages of a file go, and how far its session says; of its reflections, what they condense."""
 
     def __init__(self) -> None:
         self._session: Mapping[str, Any] = {}
         self._line = 0
         self._last_seq = 0
+        self._reflections: set[int] = set()
+        self._condensed: dict[int, int] = {}  # reflections that others condense, each with the line of such a one
 
     def read(self, table: str, row: Mapping[str, Any], number: int) -> None:
         """Raises ValueError for a message that does not follow the one before."""
@@ -40,9 +44,15 @@ class _Log:
             self._last_seq += 1
             if row.get("seq") != self._last_seq:
                 raise ValueError(f"seq: {self._last_seq} is expected, without a gap")
+        elif table == REFLECTIONS:
+            self._reflections.add(row["id"])
+            self._condensed |= dict.fromkeys(row["sources"].get("reflections", ()), number)
 
     def check(self) -> None:
-        """Raises TransferError for a session that goes on elsewhere than its messages do."""
+        """Raises TransferError for a session that goes on elsewhere than its messages do, and for a lost reflection.
+
+        An erasure takes a reflection apart into what it condenses.
+        """
         if self._session.get("next_seq", 1) != self._last_seq + 1:
             self._refuse("next_seq", f"{self._last_seq + 1} is expected after {self._last_seq} messages")
         if self._session.get("tail_from_seq", 1) > self._last_seq + 1:
@@ -50,6 +60,9 @@ class _Log:
         for name in CURSORS:
             if (self._session.get(name) or 0) > self._last_seq:
                 self._refuse(name, f"it has {self._last_seq} messages")
+        for lost in sorted(self._condensed.keys() - self._reflections)[:1]:
+            detail = f"it condenses the reflection {lost}, which is not in the file"
+            raise TransferError(f"line {self._condensed[lost]}: {REFLECTIONS} with a sources: {detail}")
 
     def _refuse(self, name: str, detail: str) -> None:
         raise TransferError(f"line {self._line}: {SESSIONS} with a {name}: {detail}")
@@ -77,6 +90,8 @@ def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, Mapping[str
             order = order[order.index(kind) :]
             _check_row(kind, value.get("data"), columns, number, log)
             rows[kind] += 1
+            if kind in OF_MEMORY and not rows[MEMORIES]:
+                raise TransferError(f"line {number}: {kind} without the memory that they are of, a line of {MEMORIES}")
         last = number
     if not ended or rows[SESSIONS] != 1:
         raise TransferError(f"line {last}: the file was cut off, or holds no session")

@@ -22,11 +22,10 @@ from app.sessions.store import session_id
 from app.transfer import store
 from app.transfer.checking import checked
 from app.transfer.errors import TransferError
-from app.transfer.lines import ARTIFACTS, CORRECTIONS, END, NUMBERED, TABLES, Place, content_of, moved
+from app.transfer.lines import ARTIFACTS, CORRECTIONS, END, MEMORIES, NUMBERED, TABLES, Place, content_of, moved
 
 ROWS_AT_ONCE = 100  # of an artifact, which may have megabytes, one
 BYTES_AT_ONCE = 4 * 1024 * 1024  # of their lines: a batch ends with the one that reaches it
-MEMORIES = "memories"
 REFUSED = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)  # by Postgres, of a row
 Row: TypeAlias = tuple[int, dict[str, Any]]
 """The number of its line, and what it says."""

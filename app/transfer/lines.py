@@ -36,6 +36,8 @@ TABLES = (
 )
 CORRECTIONS = "corrections"  # no table, but what holds of the session when it is read again (facts/rereading.py)
 ARTIFACTS = "artifacts"  # the last of them, whose bytes may lie elsewhere
+MEMORIES = "memories"
+OF_MEMORY = ("memory_versions", "observations", "reflections", "runs")  # what is kept of one
 NUMBERED = ("observations", "reflections", "runs")  # tables whose ids are drawn
 
 NO_BRANCH = {"branched_from": None, "branched_at_seq": None}
@@ -126,11 +128,13 @@ def moved(table: str, row: dict[str, Any], place: Place) -> dict[str, Any]:
         | UNREAD
         | {"began_at": row.get("began_at") or row.get("created_at")},
         "memories": {"id": new, "tenant": place.tenant} | NO_LEASE,
+        "memory_versions": {"memory_id": new},
+        "reflections": {"memory_id": new},
         "observations": {"memory_id": new, "session_id": new},
         "runs": {"memory_id": new, "session_id": None},
         "state_entries": {"tenant": place.tenant, "scope": "session", "owner": place.key},
     }
     renamed = {name: {new: value for value in row[name].values()} for name in BY_SESSION.get(table, ())}  # noqa: B035 - there is one
-    named = own.get(table, {"memory_id" if "memory_id" in row else "session_id": new})
+    named = own.get(table, {"session_id": new})
     told = {"config": config_of(row["config"])} if "config" in row else {}
     return {name: value for name, value in row.items() if name not in MADE_HERE.get(table, ())} | told | named | renamed

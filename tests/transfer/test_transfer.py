@@ -533,7 +533,7 @@ UNREADABLE: dict[str, list[dict[str, Any]]] = {
     ],
     "memory_versions": [{"cursors.any.last_seq": "x"}, {"at": "infinity"}, {"version": 2**63 - 1}],
     "observations": [{"status": "alien"}, {"items": ["x"]}, {"items.0.tag": "alien"}, {"covers": [1]}],
-    "reflections": [{"sources.observations": ["x"]}, {"covers.any": [[1]]}],
+    "reflections": [{"sources.observations": ["x"]}, {"sources.reflections": [2**40]}, {"covers.any": [[1]]}],
     "state_entries": [{"name": "bad name"}, {"name": "user:page"}],
     "artifacts": [
         {"media_type": "text/html\r\nSet-Cookie: a=b"},
@@ -579,6 +579,28 @@ async def test_a_row_that_the_service_could_not_read_is_refused_by_its_line_and_
                     wrong.append((path, value, str(error)))
     assert wrong == []
     await bring(service, tmp_path / "s1.ndjson", "s2")
+
+
+async def test_notes_without_their_memory_are_refused_and_need_not_tell_its_id(
+    service: Service, tmp_path: Path
+) -> None:
+    """As by who takes a line out, or the ids: their session could not be observed, nor be erased from."""
+    path = tmp_path / "s1.ndjson"
+    await filled(service)
+    whole = await export(service, path)
+    for line in whole[1:-1]:
+        line["data"].pop("memory_id", None)
+    without = [line for line in whole if line["type"] != "memories"]
+    without[-1]["lines"] = len(without) - 1
+    rewritten(without, path)
+    first = next(at for at, line in enumerate(without, 1) if line["type"] == "memory_versions")
+    with pytest.raises(TransferError, match=f"^line {first}: memory_versions without the memory"):
+        await bring(service, path, "s2")
+    whole[-1]["lines"] = len(whole) - 1
+    rewritten(whole, path)
+    await bring(service, path, "s2")
+    log, again = [await service.get(f"/sessions/{key}/memory/log") for key in ("s1", "s2")]
+    assert again == log | {"session": "s2"}
 
 
 @pytest.mark.parametrize("size", [500, -5])
