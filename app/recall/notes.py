@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
-from functools import lru_cache
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 from app.kit.days import parse_day
+from app.kit.keeping import kept
 from app.memory.edits import Edit, TakenOut
 from app.memory.model import Item, Observation
 from app.memory.trust import FRAME
@@ -15,10 +15,13 @@ from app.recall.model import Hit, HitKind
 from app.recall.ranking import plain_scores
 from app.recall.tokens import Alternatives, terms
 
-LINES_KEPT: Final = 16_384  # with their terms: as many as `notes_max` chunks have, or each search reads them all anew
-
+# Of texts with their terms: as many as `notes_max` chunks have, or the facts of a resource, or each search reads them
+# all anew. What a term takes was measured; a line of 100 characters has some 17.
+BYTES_KEPT: Final = 64 * 1024 * 1024
+TERM_BYTES: Final = 130
 
 _Line: TypeAlias = tuple[str, Observation, Item, datetime]
+_Read: TypeAlias = tuple[str, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +69,18 @@ def _dated(note: Observation, zone: ZoneInfo) -> Iterator[tuple[Item, datetime]]
         yield item, shown
 
 
-@lru_cache(maxsize=LINES_KEPT)
 def text_terms(text: str) -> dict[str, int]:
     """How often each term occurs."""
-    return dict(terms(text))
+    return _read(text)[1]
+
+
+def _bytes(read: _Read) -> int:
+    return len(read[0]) + TERM_BYTES * (1 + len(read[1]))
+
+
+@kept(BYTES_KEPT, weight=_bytes, key=lambda text: text)
+def _read(text: str) -> _Read:
+    return text, dict(terms(text))
 
 
 def _hit(key: str, note: Observation, item: Item, at: datetime, score: float) -> Hit:
