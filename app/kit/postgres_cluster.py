@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import tempfile
 import time
 from contextlib import suppress
@@ -59,16 +60,35 @@ class Cluster:
         return self._adopt() or self._start()
 
     def stop(self) -> None:
-        """Stop the server if one runs; one that does not finish in time is cut off, and recovers at its next start."""
-        server = running_server(self.path)
+        """Stop the server if one runs; one that does not finish in time is cut off, and recovers at its next start.
+
+        One that is just being started counts. Who breaks this off, as by a second Ctrl-C, leaves one that stops.
+        """
+        server = self._begun()
         if server is None:
             return
+        with suppress(ProcessLookupError):
+            os.kill(server.pid, signal.SIGINT)  # as pg_ctl does in a moment
         self._control("stop", "-m", "fast", "-t", str(STOP_SECONDS))
         if running_server(self.path) is not None:
             self._control("stop", "-m", "immediate", "-t", str(STOP_SECONDS))
         if running_server(self.path) is not None:
             raise EmbeddedError(f"the PostgreSQL server with pid {server.pid} does not stop: kill it")
         remove_short_folder(server.socket_folder)
+
+    def _begun(self) -> Postmaster | None:
+        """The server that runs; one whose start was broken off has no pid file for a moment."""
+        deadline = time.monotonic() + self.start_seconds
+        while (server := running_server(self.path)) is None and self._is_being_started():
+            if time.monotonic() > deadline:
+                break
+            time.sleep(POLL_SECONDS)
+        return server
+
+    def _is_being_started(self) -> bool:
+        """Whether there is a process with what pg_ctl, its shell or a server are called with."""
+        told = (" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"]))
+        return any(f"-D {self.path} " in f"{line} ".replace('"', "") for line in told)
 
     def _adopt(self) -> Postmaster | None:
         """The server that runs, once it is up; None if there is none, or when it has gone down."""

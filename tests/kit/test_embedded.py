@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,17 @@ server.start()
 GUEST = f"""{IMPORTS}
 print(server.dsn, flush=True)
 sys.stdin.read()
+server.stop()
+"""
+TOLD_TO_END = """
+import sys
+from pathlib import Path
+from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
+from app.kit.signals import leave_when_told
+
+leave_when_told()
+server = EmbeddedPostgres(EmbeddedConfig(data_dir=Path(sys.argv[1]), binaries=Path(sys.argv[2]), fsync=False))
+server.start()
 server.stop()
 """
 FORKS = f"""{IMPORTS}
@@ -161,6 +173,13 @@ def assert_gone(pid: int) -> None:
         with os.fdopen(os.pidfd_open(pid)) as process_handle:
             ended, _, _ = select.select([process_handle], [], [], 10)
         assert ended
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 async def ask(dsn: str, sql: str) -> Any:
@@ -391,6 +410,30 @@ async def test_a_first_start_that_was_cut_off_does_not_spoil_the_next(place: Pat
     with running(place) as server:
         assert await ask(server.dsn, "SELECT 1") == 1
         assert not half_made.exists()
+
+
+# What pg_ctl does meanwhile: it has begun a server that has not written its pid file yet, or has not told it to stop.
+BEGINNING = """start) touch "$0.begun"; sh -c 'sleep 0.3; exec "$0" "$@"' {program} "$@" & exec sleep 20;;"""
+STOPPING = """stop) touch "$0.begun"; exec sleep 20;;"""
+
+
+@pytest.mark.parametrize("meanwhile", [BEGINNING, STOPPING], ids=["starts", "stops"])
+def test_who_is_told_to_end_while_the_server_starts_or_stops_leaves_none(data_dir: Path, meanwhile: str) -> None:
+    with reachable_folder() as binaries:
+        binaries.chmod(0o777)
+        _, installed = next(candidates(None))
+        for name in ("initdb", "pg_ctl", "postgres"):
+            cases = meanwhile.format(program=installed / name) if name == "pg_ctl" else ""
+            script = f'#!/bin/sh\ncase "$1" in {cases} esac\nexec {installed / name} "$@"\n'
+            (binaries / name).write_text(script)
+            (binaries / name).chmod(0o755)
+        with process(TOLD_TO_END, data_dir, str(binaries)) as child:
+            wait_until((binaries / "pg_ctl.begun").exists)
+            child.terminate()
+            child.wait(20)
+        (cluster,) = clusters(data_dir)
+        time.sleep(0.5)  # a server that nobody has waited for is there by then
+        wait_until(lambda: running_server(cluster) is None)
 
 
 async def test_a_failed_start_says_why_in_one_line_leaves_nothing_and_can_be_tried_again(data_dir: Path) -> None:
