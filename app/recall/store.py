@@ -1,5 +1,6 @@
 """The statements that search: messages by the index, the newest ones by themselves, and notes."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -267,7 +268,7 @@ class RecallStore:
                 [share for _, _, _, share in asked],
                 before_seq,
             )
-        return [_indexed(row) for row in rows]
+        return await asyncio.to_thread(lambda: [_indexed(row) for row in rows])  # of 25,000 it takes 0.3 s
 
     async def said(self, sessions: Sequence[UUID], span: Span, *, before_seq: int, limit: int) -> list[Place]:
         """The places of what was said in the span, the newest first: so many of each session."""

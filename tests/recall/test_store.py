@@ -1,12 +1,14 @@
 """How Postgres executes the search."""
 
 import json
+import sys
 
 import asyncpg
 import pytest
 
 from app.recall.indexing import session_term
-from app.recall.store import SEARCH, quoted
+from app.recall.model import Span
+from app.recall.store import SEARCH, RecallStore, quoted
 from app.sessions.model import SEQ_MAX
 from app.sessions.store import session_id
 from benchmarks.speed.filling import fill
@@ -18,6 +20,7 @@ SHORT = [f"short-{number}" for number in range(12)]
 ASKED = ["sessions", "recall_texts", "recall_observations", "forget_terms_from"]
 SAID = {"role": "user", "content": "The red cup is in Porto now."}
 SESSION = session_id("default", "s")
+MESSAGES = 1_000
 
 
 async def test_no_part_of_the_search_is_compared_with_another_row_by_row(service: Service) -> None:
@@ -28,6 +31,32 @@ async def test_no_part_of_the_search_is_compared_with_another_row_by_row(service
         plan = await connection.fetchval(f"EXPLAIN (FORMAT JSON) {SEARCH}", *asked)
     # What was found is read once: a second reading is a join with itself, of as many rows as match, squared.
     assert json.dumps(plan).count("CTE Scan") == 1
+
+
+async def test_rows_of_the_index_are_read_beside_the_event_loop(database_url: str, start_service: StartService) -> None:
+    await fill(database_url, ["long"], MESSAGES, observed=True, wake_tokens=6_000)
+    session = session_id("default", "long")
+    at_once = {"index_look_seconds": 600, "index_batch": MESSAGES, "index_batch_tokens": 1_000_000}
+    async with start_service(recall=at_once) as service:
+        app = service.app.state
+        await app.recall._indexer.index(session)
+        store, made = RecallStore(app.database), 0
+
+        def count(_frame: object, event: str, _argument: object) -> None:
+            nonlocal made
+            made += event == "call"
+
+        async def search() -> int:
+            term = session_term(session)
+            words = [frozenset({term})]
+            return len(await store.search([session], term, words, Span(), kin=(), before_seq=SEQ_MAX, limit=MESSAGES))
+
+        await search()
+        sys.setprofile(count)  # of this thread
+        found = await search()
+        sys.setprofile(None)
+    assert found == MESSAGES
+    assert made < MESSAGES
 
 
 @pytest.mark.usefixtures("prepared_statements")
