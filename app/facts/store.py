@@ -4,6 +4,7 @@ A writer locks the sessions it needs, then the resource, and reads in a later st
 same facts at once. The lock is the transaction's: it works behind a pooler too.
 """
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -152,12 +153,13 @@ class FactStore:
             rows = await connection.fetch(
                 FACTS, tenant, resource_id, after, wanted.category, wanted.validity, wanted.at, limit
             )
-        return [fact_of(row) for row in rows]
+        return await _facts_of(rows)
 
     async def all(self, tenant: str, resource_id: str) -> list[Fact]:
         """Every fact of the resource, past ones too."""
         async with self._database.connection() as connection:
-            return [fact_of(row) for row in await connection.fetch(ALL_FACTS, tenant, resource_id)]
+            rows = await connection.fetch(ALL_FACTS, tenant, resource_id)
+        return await _facts_of(rows)
 
     async def fact(self, tenant: str, resource_id: str, fact_id: int) -> Fact | None:
         async with self._database.connection() as connection:
@@ -336,6 +338,11 @@ def _weighed(fact: Fact | NewFact) -> tuple[int, datetime | None]:
 
 def _sources_json(sources: Sequence[Source]) -> list[dict[str, Any]]:
     return [source_to_json(source) for source in sources]
+
+
+async def _facts_of(rows: Sequence[Row]) -> list[Fact]:
+    """In a thread: 1,000 with 20 sources each would hold up all requests for 0.2 s."""
+    return await asyncio.to_thread(lambda: [fact_of(row) for row in rows])
 
 
 def fact_of(row: Row) -> Fact:

@@ -1,6 +1,7 @@
 """Facts over HTTP (api.md, Sessions; docs/facts.md)."""
 
 import asyncio
+import sys
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -9,12 +10,19 @@ import asyncpg
 import httpx2 as httpx
 import pytest
 
+from app.facts.store import FactStore
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
 from tests.facts.noted import FACTS, texts
 from tests.journeys.looks import until
 from tests.test_problems import assert_problem
 
+FACTS_MAX = 1_000
+MANY_FACTS = f"""
+INSERT INTO facts (tenant, resource_id, text, category, trust, author, valid_from)
+SELECT tenant, resource_id, text || number, category, trust, author, valid_from
+FROM facts, generate_series(2, {FACTS_MAX}) AS number
+"""  # noqa: S608 - our own number
 MARCH, MAY, JULY = (f"2026-{month}-01T00:00:00Z" for month in ("03", "05", "07"))
 
 
@@ -132,6 +140,25 @@ async def test_blanks_are_no_fact(service: Service, text: str) -> None:
 async def test_two_that_note_the_same_at_once_note_it_once(service: Service) -> None:
     answers = await asyncio.gather(*(post(service) for _ in range(6)))
     assert sorted(answer.status_code for answer in answers) == [200] * 5 + [201]
+
+
+async def test_all_facts_of_a_resource_are_read_beside_the_event_loop(service: Service, database_url: str) -> None:
+    await note(service)
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(MANY_FACTS)
+    await connection.close()
+    store, made = FactStore(service.app.state.database), 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal made
+        made += event == "call"
+
+    await store.all("default", "ana")
+    sys.setprofile(count)  # of this thread
+    found = await store.all("default", "ana")
+    sys.setprofile(None)
+    assert len(found) == FACTS_MAX
+    assert made < 3 * FACTS_MAX  # the driver reads the JSON of each
 
 
 async def test_who_cites_two_sessions_takes_them_in_the_order_in_which_all_do(
