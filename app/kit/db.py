@@ -1,7 +1,8 @@
 """Postgres through one asyncpg pool: connections for single statements, transactions for the rest."""
 
+import asyncio
 from collections.abc import AsyncIterator, Hashable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
@@ -139,8 +140,11 @@ class Database:
             )
 
     async def close(self) -> None:
+        """A server that hangs lets no connection be closed: after a while they are broken off."""
         if self._pool is not None:
-            await self._pool.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._config.connect_seconds):
+                    await self._pool.close()
 
     @property
     def is_guarded(self) -> bool:

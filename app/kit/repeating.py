@@ -43,11 +43,14 @@ class Repeated:
         self._name = name
         self._waits_first = waits_first
         self._task: asyncio.Task[None] | None = None
+        self._is_stopped = False
 
     def start(self) -> None:
+        self._is_stopped = False
         self._task = asyncio.create_task(self._for_ever(), name=self._name)
 
     async def stop(self) -> None:
+        self._is_stopped = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -62,4 +65,6 @@ class Repeated:
                 log.warning("background_work_left", task=self._name, error=type(error).__name__)
             except Exception:  # nothing ends this
                 log.exception("background_work_left", task=self._name)
+            if self._is_stopped:  # a database that hangs may answer the cancelling with a time-out
+                return
             await asyncio.sleep(self._seconds)

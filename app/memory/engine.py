@@ -125,7 +125,7 @@ class Engine:
         Before the first look paused memories are made due: the caps may be higher than before the restart.
         """
         resumed = False
-        while True:
+        while not self._stopping:  # a database that hangs may answer the cancelling with a time-out
             self._look.clear()
             self._more = False
             try:

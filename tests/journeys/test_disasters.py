@@ -23,6 +23,7 @@ from tests.journeys.talk import plain_talk
 from tests.journeys.test_serving import workers_of
 
 PIPE_BYTES = 4096
+BACKENDS = "SELECT pid FROM pg_stat_activity WHERE datname = $1"
 READ_ONLY = "default_transaction_read_only"
 
 
@@ -228,6 +229,30 @@ async def test_a_worker_that_dies_while_the_database_is_away_is_replaced_when_it
         await until(partial(is_ready_anew, service), bool)
         service.send(signal.SIGTERM)
         assert await service.ended() == 0
+    await owner.close()
+
+
+async def test_a_database_that_hangs_keeps_no_service_from_ending(own_url: str, postgres: str) -> None:
+    """As behind a network that lets nothing through: whoever asks it anything waits."""
+    environment = {
+        "DAYBOOK_DATABASE_URL": own_url,
+        "DAYBOOK_MIGRATE": "never",
+        "DAYBOOK_POOL__CONNECT_SECONDS": "1",
+        "DAYBOOK_POOL__STATEMENT_SECONDS": "5",
+    }
+    owner = await asyncpg.connect(postgres)
+    async with process(environment) as service:
+        await until(partial(is_ready_anew, service), bool)
+        asked = [row["pid"] for row in await owner.fetch(BACKENDS, own_url.partition("://")[2].partition("@")[0])]
+        for pid in asked:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            await asyncio.sleep(1.5)  # the background has asked by then
+            service.send(signal.SIGTERM)
+            assert await service.ended() == 0
+        finally:
+            for pid in asked:
+                os.kill(pid, signal.SIGCONT)
     await owner.close()
 
 

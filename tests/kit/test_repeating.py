@@ -57,3 +57,20 @@ async def test_the_owner_of_repeated_work_ends_it_also_before_its_start() -> Non
     assert "work" in {task.get_name() for task in asyncio.all_tasks()}
     await repeated.stop()
     assert "work" not in {task.get_name() for task in asyncio.all_tasks()}
+
+
+async def test_work_that_answers_its_cancelling_with_a_time_out_ends_too() -> None:
+    """As where a connection is given back whose server hangs."""
+    begun = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            begun.set()
+            await asyncio.sleep(3_600)
+        except asyncio.CancelledError:
+            raise TimeoutError from None
+
+    repeated = Repeated(work, seconds=3_600, name="work")
+    repeated.start()
+    await begun.wait()
+    await asyncio.wait_for(repeated.stop(), 10)
