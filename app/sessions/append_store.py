@@ -87,15 +87,18 @@ def _woken(*, grown: str, look: str, cold: str) -> str:
     return f"\n    pending_tokens = m.pending_tokens + {grown}," + woken(grown=grown, look=look, early=early)
 
 
-# And $26 the tenant, $27 the session's key, $28 wake_tokens. What is known is of the session that was there when the
-# statement began: where another has taken its place, it divides by zero. What a constraint of the table refuses,
-# Postgres would tell its log with the message.
+# And $26 the tenant, $27 the session's key, $28 wake_tokens. What a retention rule has removed was stored, and there is
+# nothing left to compare (docs/decisions/0031). What is known is of the session that was there when the statement
+# began: where another has taken its place, it divides by zero. What a constraint of the table refuses, Postgres would
+# tell its log with the message.
 _GENERAL = """/* append */
 WITH input AS (
   SELECT * FROM {input}
 ), known AS (
-  SELECT m.id, m.seq, m.kind, m.tokens, m.erased_at IS NOT NULL AS erased, m.content_hash <> i.content_hash AS differs
+  SELECT m.id, m.seq, m.kind, m.tokens, m.erased_at IS NOT NULL AND m.seq > s.expired_seq AS erased,
+         m.erased_at IS NULL AND m.content_hash <> i.content_hash AS differs
   FROM input i CROSS JOIN LATERAL (SELECT * FROM messages WHERE session_id = $14 AND id = i.id LIMIT 1) AS m
+  JOIN sessions s ON s.id = m.session_id
 ), fresh AS (
   SELECT i.*, row_number() OVER w AS n, sum(i.tokens) OVER w - i.tokens AS tokens_before
   FROM input i LEFT JOIN known k ON k.id = i.id

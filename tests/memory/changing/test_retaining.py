@@ -118,6 +118,19 @@ async def test_what_is_noted_and_shown_no_more_is_removed_and_its_notes_stay(ser
     assert hits.json()["hits"] == []
 
 
+async def test_an_agent_that_sends_all_of_its_messages_again_goes_on_when_some_are_removed(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    await after(service, 31)
+    everything = [{"role": "user", "content": fact, "id": f"m-{n}"} for n, fact in enumerate((*FACTS, "And now?"), 1)]
+    answer = await service.client.post("/sessions/s1/messages", json={"messages": everything})
+    stored = answer.json()
+    assert (answer.status_code, stored["replayed"]) == (201, 5)
+    assert [message["seq"] for message in stored["messages"]] == [1, 2, 3, 4, 5, 6]
+    assert await removed(service) == [1, 2, 3, 4]
+    await service.client.delete("/sessions/s1/messages/m-6")
+    problem(await service.client.post("/sessions/s1/messages", json={"messages": everything}), 410, "message-erased")
+
+
 async def test_nothing_that_was_said_is_left_in_the_row_of_a_removed_message(service: Service) -> None:
     await service.configure("s1", keep_last=0, retention=MONTH)
     said = {"role": "user", "name": "ann", "content": SECRET, "metadata": {"said": SECRET}}
