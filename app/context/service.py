@@ -188,7 +188,7 @@ def _ask(
         state=body.state,
         knowledge=tuple(Knowledge(title=k.title, text=k.text, placement=k.placement) for k in body.knowledge),
         channel=body.channel,
-        incoming=_incoming(body, snapshot.last_seq, server),
+        incoming=_incoming(body, snapshot, server),
         memory_budget=query.memory_budget,
         message_budget=query.message_budget,
         max_reflections=query.max_reflections,
@@ -227,12 +227,16 @@ def _anchored(snapshot: Snapshot, now: datetime | None) -> Snapshot:
     return replace(snapshot, anchor_date=min(snapshot.anchor_date, today))
 
 
-def _incoming(body: ContextIn, last_seq: int, now: datetime) -> tuple[Message, ...]:
-    """The caller's messages to show behind the stored ones, numbered as if they were stored next."""
+def _incoming(body: ContextIn, snapshot: Snapshot, now: datetime) -> tuple[Message, ...]:
+    """The caller's messages to show behind the stored ones, numbered as if they were stored next.
+
+    One whose id a stored message of the tail has is shown there alone: a turn that is tried again may have been stored.
+    """
     read = [read_message(message, at=f"/incoming/{index}") for index, message in enumerate(body.incoming)]
+    stored = {message.id for message in snapshot.tail if message.parts}
     return tuple(
         Message(
-            seq=last_seq + 1 + index,
+            seq=snapshot.last_seq + 1 + index,
             id=new.id,
             kind=new.kind,
             role=new.role,
@@ -243,5 +247,5 @@ def _incoming(body: ContextIn, last_seq: int, now: datetime) -> tuple[Message, .
             observe=new.observe,
             trust=new.trust,
         )
-        for index, new in enumerate(read)
+        for index, new in enumerate(new for new in read if new.id not in stored)
     )

@@ -282,6 +282,18 @@ async def test_incoming_messages_are_shown_and_not_stored(service: Service) -> N
     assert len((await service.get("/sessions/s1/messages"))["items"]) == 1
 
 
+async def test_an_incoming_message_that_is_stored_already_is_shown_once(service: Service) -> None:
+    asked = {"role": "user", "content": "And now?", "id": "m-1"}
+    answered = {"role": "assistant", "content": "Now too.", "id": "m-2"}
+    await service.append("s1", asked, answered)
+    then = {"role": "user", "content": "Why?", "id": "m-3"}
+    for tried_again in ([asked], [asked, answered]):
+        context = await compiled(service, {"incoming": [*tried_again, then]})
+        assert shown(context) == ["And now?", "Now too.", "Why?"]
+    await service.client.delete("/sessions/s1/messages/m-2")
+    assert shown(await compiled(service, {"incoming": [answered]})) == ["And now?", "Now too."]
+
+
 async def test_explain_tells_every_piece_and_what_was_decided(service: Service) -> None:
     await remember(service, *FACTS)
     context = await service.context("s1", explain=True, max_observations=2)
