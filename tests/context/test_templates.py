@@ -7,7 +7,7 @@ import httpx2 as httpx
 import pytest
 
 from app.context.model import LIMITS
-from app.context.stages.template import all_too_large
+from app.context.stages.template import all_too_large, no_value
 from app.kit.errors import ERRORS_MAX, too_many_errors
 from tests.conftest import Service
 from tests.test_problems import assert_problem
@@ -79,18 +79,24 @@ async def test_a_value_is_the_session_s_own_or_its_owner_s(stocked: Service) -> 
 
 async def test_a_session_never_seen_has_the_values_of_its_tenant(stocked: Service) -> None:
     assert await prompt(stocked, "{app:brand} {user:profile.city?}{plan|none}", key="new") == ["Acme {plan} none"]
-    assert missing(await ask(stocked, "{plan}", key="new")) == [("/system/0", "'plan' has no value")]
+    assert missing(await ask(stocked, "{plan}", key="new")) == [("/system/0", no_value("plan"))]
     assert (await stocked.client.get("/sessions/new")).status_code == 404
+
+
+async def test_who_has_braces_in_the_prompt_is_told_how_to_write_them(stocked: Service) -> None:
+    ((_, told),) = missing(await ask(stocked, "Answer as {city}: degrees."))
+    assert told == "'city' has no value: write {city?} if it may have none, {{city}} if it is text of the prompt"
+    assert await prompt(stocked, "Answer as {{city}}{city?}: degrees.") == ["Answer as {city}: degrees."]
 
 
 async def test_every_name_without_a_value_is_told_with_its_text(stocked: Service) -> None:
     answer = await ask(stocked, ["{plan} {a} {user:profile.street}", "", "{temp:page} {artifact.gone} {a}"])
     assert missing(answer) == [
-        ("/system/0", "'a' has no value"),
-        ("/system/0", "'user:profile.street' has no value"),
-        ("/system/2", "'temp:page' has no value"),
-        ("/system/2", "'artifact.gone' has no value"),
-        ("/system/2", "'a' has no value"),
+        ("/system/0", no_value("a")),
+        ("/system/0", no_value("user:profile.street")),
+        ("/system/2", no_value("temp:page")),
+        ("/system/2", no_value("artifact.gone")),
+        ("/system/2", no_value("a")),
     ]
 
 

@@ -30,6 +30,10 @@ def all_too_large(limits: ContextLimits) -> str:
     return f"all texts with their values may have at most {most} characters (DAYBOOK_CONTEXT__SYSTEM_CHARACTERS_MAX)"
 
 
+def no_value(name: str) -> str:
+    return f"'{name}' has no value: write {{{name}?}} if it may have none, {{{{{name}}}}} if it is text of the prompt"
+
+
 def _filled(templates: Sequence[str], values: Mapping[str, Any], limits: ContextLimits) -> list[str]:
     texts: list[str] = []
     missing: list[FieldError] = []
@@ -43,7 +47,7 @@ def _filled(templates: Sequence[str], values: Mapping[str, Any], limits: Context
             raise TooLarge.told_at(pointer, told) from error
         texts.append(rendered.text)
         room -= len(rendered.text)
-        missing += (FieldError(pointer, f"'{name}' has no value") for name in rendered.missing)
+        missing += (FieldError(pointer, no_value(name)) for name in rendered.missing)
     if len(missing) > ERRORS_MAX:
         raise Invalid.at("/system", too_many_errors(len(missing)))
     if missing:
