@@ -61,8 +61,9 @@ class Observing:
 
     async def find(self, standing: Standing, rules: Rules, step: Observe | Buffer) -> Span | Outcome:
         """The oldest safe span, or why there is none."""
-        messages = await self._store.pending_messages(standing.session_id, standing.buffered_seq)
-        wanted, step = step, Narrowing.of(standing, OBSERVED).step(step, limit_tokens=rules.observer_input_tokens)
+        limit = rules.observer_input_tokens
+        messages = await self._store.pending_messages(standing.session_id, standing.buffered_seq, limit_tokens=limit)
+        wanted, step = step, Narrowing.of(standing, OBSERVED).step(step, limit_tokens=limit)
         span = await aside(span_of, step, messages, rules)
         if span is not None and step is not wanted:
             whole = await aside(span_of, wanted, messages, rules)

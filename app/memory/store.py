@@ -18,7 +18,8 @@ from app.memory.model import Observation, Status
 from app.memory.records import FORGOTTEN, Fenced, Gap, Lease, Loaded, Locked, NewObservation, Run, Standing, Told
 from app.memory.reflection_store import discard_ahead
 from app.memory.rows import fenced_of, loaded_of, standing_of
-from app.memory.steps import UNFINISHED
+from app.memory.spans import groups
+from app.memory.steps import NEVER, UNFINISHED
 from app.memory.version_store import add_version
 from app.sessions.message_store import message_of
 from app.sessions.model import Message
@@ -26,6 +27,7 @@ from app.sessions.sharing_store import waiting
 
 CONVERSATIONS_MAX = 100  # of a shared memory, looked at for one step: those that waited longest
 UNTIL_SETTLED = 0  # wake_tokens: the step that was recorded is not the last of its run
+SPANS_READ = 2  # as much as this many spans hold: where a topic ends is told by what follows too
 LOOK_BACK = 200  # messages searched for the start of a group
 COMPACTED = "compacted"
 ERASED, REBUILT = "erased", "rebuilt"  # the first by whom a note was retired too
@@ -87,11 +89,17 @@ CROSS JOIN LATERAL (SELECT ingested_at FROM messages WHERE session_id = s.id AND
 WHERE m.id = $1 ORDER BY first > s.observed_seq, f.ingested_at, s.id, first
 """
 
+# ``found``: how many there are, of which those are answered that have less than $5 tokens to be observed before them.
 PENDING_MESSAGES = """/* pending_messages */
-SELECT * FROM messages
-WHERE session_id = $1 AND seq > $2 AND seq >= (
-  SELECT seq FROM messages WHERE session_id = $1 AND seq > $2 AND observe ORDER BY seq LIMIT 1) - $4::bigint
-ORDER BY seq LIMIT $3
+SELECT * FROM (
+  SELECT *, count(*) OVER () AS found, sum(tokens) FILTER (WHERE observe) OVER (ORDER BY seq) AS so_far FROM (
+    SELECT * FROM messages
+    WHERE session_id = $1 AND seq > $2 AND seq >= (
+      SELECT seq FROM messages WHERE session_id = $1 AND seq > $2 AND observe ORDER BY seq LIMIT 1) - $4::bigint
+    ORDER BY seq LIMIT $3
+  ) pending
+) counted
+WHERE so_far - CASE WHEN observe THEN tokens ELSE 0 END < $5 OR so_far IS NULL ORDER BY seq
 """
 
 AROUND = """/* around */
@@ -217,14 +225,30 @@ class MemoryStore:
             reflections = await tx.fetch(LIVE_REFLECTIONS, lease.memory_id)
         return loaded_of(standing, observations, reflections)
 
-    async def pending_messages(self, session_id: UUID, after: int) -> list[Message]:
+    async def pending_messages(self, session_id: UUID, after: int, *, limit_tokens: int | None) -> list[Message]:
         """The oldest messages after ``after``, beginning shortly before the first that is to be observed.
 
-        The few before that one are read so that no call is separated from its result.
+        The few before that one are read so that no call is separated from its result, and for that they end before a
+        call that still waits, if there are more. As many as ``safe_span`` takes within ``limit_tokens``, and the next.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(PENDING_MESSAGES, session_id, after, self.pending_messages_max, LOOK_BACK)
-        return [message_of(row) for row in rows]
+        limit = NEVER // SPANS_READ if limit_tokens is None else limit_tokens
+        most = SPANS_READ * limit
+        while True:
+            async with self._database.connection() as connection:
+                rows = await connection.fetch(
+                    PENDING_MESSAGES, session_id, after, self.pending_messages_max, LOOK_BACK, most
+                )
+            found = [message_of(row) for row in rows]
+            full = len(rows) == self.pending_messages_max
+            if not full and (not rows or rows[0]["found"] == len(rows)):
+                return found
+            closed = [group for group in groups(found) if not group.open]
+            shown = [group.tokens for group in closed if group.observable]
+            if full and not shown:  # so many are not kept waiting for one result
+                return found
+            if full or (len(shown) > 1 and sum(shown) > limit):
+                return [message for group in closed for message in group.messages]
+            most *= 2
 
     async def around(self, tx: Tx, session_id: UUID, seq: int, count: int) -> list[Message]:
         """The message ``seq``, and up to ``count`` messages before and after it."""

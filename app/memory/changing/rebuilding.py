@@ -45,7 +45,7 @@ class Rebuilding:
         A range begins with a message that can be observed, or did until the lease was taken by what erased it.
         """
         gap, *later = loaded.rebuilding
-        messages = await self._messages(gap)
+        messages = await self._messages(gap, rules)
         want = Narrowing.of(loaded, OBSERVED).want_tokens(messages, otherwise=NEVER)
         span = await asyncio.to_thread(
             safe_span, messages, want_tokens=want, limit_tokens=rules.observer_input_tokens, force_closed=True
@@ -60,14 +60,15 @@ class Rebuilding:
         if verdict is None:
             return Outcome.UNAFFORDABLE
         new = new_observation(before, span, verdict)
-        left = left_of(gap.last, span, messages, messages_max=self._store.pending_messages_max)
+        left = left_of(gap.last, span, messages)
         rest = [replace(gap, first=first, last=last) for first, last in left]
         with traced(self._tracer, "record"):
             async with self._database.tx() as tx:
                 return await self._record(tx, lease, loaded, span, new, runs, left=[*rest, *later])
 
-    async def _messages(self, gap: Gap) -> list[Message]:
-        found = await self._store.pending_messages(gap.session_id, gap.first - 1)
+    async def _messages(self, gap: Gap, rules: Rules) -> list[Message]:
+        limit = rules.observer_input_tokens
+        found = await self._store.pending_messages(gap.session_id, gap.first - 1, limit_tokens=limit)
         return [message for message in found if message.seq <= gap.last]
 
     async def _record(
@@ -124,9 +125,9 @@ def as_before(loaded: Loaded, seq: int) -> Loaded:
     )
 
 
-def left_of(last: int, span: Span, messages: Sequence[Message], *, messages_max: int) -> Ranges:
+def left_of(last: int, span: Span, messages: Sequence[Message]) -> Ranges:
     """What a span leaves of a range that ends at ``last``: from the next message on that can be observed."""
     following = [message.seq for message in messages if message.observe and message.seq > span.to_seq]
-    unread = messages[-1].seq + 1 if len(messages) == messages_max and messages[-1].seq < last else None
+    unread = messages[-1].seq + 1 if messages[-1].seq < last else None
     first = following[0] if following else unread
     return () if first is None else ((first, last),)

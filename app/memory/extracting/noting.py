@@ -113,7 +113,8 @@ class Noting:
 
     async def _untold(self, loaded: Loaded, rules: Rules, narrowing: Narrowing, first: int, last: int) -> Reading:
         """Retention may have removed some of them since."""
-        found = await self._store.pending_messages(loaded.session_id, first - 1)
+        limit = rules.observer_input_tokens
+        found = await self._store.pending_messages(loaded.session_id, first - 1, limit_tokens=limit)
         left = [message for message in found if message.seq <= last and message.erased_at is None]
         if not left:
             return Reading(from_seq=loaded.facts_seq + 1, to_seq=last)
@@ -121,8 +122,9 @@ class Noting:
 
     async def _unobserved(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
         read = loaded.facts_seq if loaded.is_shared else max(loaded.buffered_seq, loaded.facts_seq)
-        found = await self._store.pending_messages(loaded.session_id, read)
-        more = len(found) == self._store.pending_messages_max
+        limit = rules.observer_input_tokens
+        found = await self._store.pending_messages(loaded.session_id, read, limit_tokens=limit)
+        more = bool(found) and found[-1].seq < loaded.last_seq
         return await asyncio.to_thread(unread_messages, loaded, rules, narrowing, found, more=more)
 
     async def _think(
