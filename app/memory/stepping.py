@@ -15,6 +15,7 @@ from uuid import UUID
 import structlog
 from opentelemetry.trace import Tracer
 
+from app.kit.beside import ProcessLost
 from app.kit.db import Database, is_away
 from app.kit.tracing import UNTRACED, traced
 from app.llm.port import CIRCUIT_OPEN
@@ -23,7 +24,7 @@ from app.memory.changing.rebuilding import Rebuilding
 from app.memory.charging import Charging
 from app.memory.extracting.noting import Noting
 from app.memory.metrics import MemoryMetrics
-from app.memory.narrowing import FAILED, SLOW, counted
+from app.memory.narrowing import FAILED, SLOW, TOO_LONG, counted
 from app.memory.observing import Observing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.policy import backoff
@@ -146,7 +147,8 @@ class Stepping:
             if is_away(error):
                 raise
             log.exception("step_broke")
-            await self._fail(lease, standing, step, StepFailed("internal", type(error).__name__, runs=()))
+            kind = TOO_LONG if isinstance(error, ProcessLost) else "internal"  # less of it may be done in time
+            await self._fail(lease, standing, step, StepFailed(kind, type(error).__name__, runs=()))
             return None
 
     async def _done(self, lease: Lease, standing: Standing, rules: Rules, step: Step) -> Outcome | None:

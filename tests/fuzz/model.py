@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import replace
 from enum import StrEnum
 
+from app.kit.beside import ProcessLost
 from app.kit.tokens import text_tokens
 from app.llm.port import ModelError, Provider, Usage
 from app.memory.extractive.observer import observations
@@ -28,6 +29,7 @@ class Fate(StrEnum):
     RETRYABLE = "retryable"
     FINAL = "final"
     BUG = "bug"
+    LOST = "lost"  # with the process that computes it
     HELD = "held"  # until it is released with another fate
 
 
@@ -55,6 +57,8 @@ class Script:
                 raise ModelError("unauthorized", "no key", retryable=False)
             case Fate.BUG:
                 raise ZeroDivisionError
+            case Fate.LOST:
+                raise ProcessLost
             case _:
                 return fate
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.memory.narrowing import FAILED, TOO_LONG
 from app.memory.queue_store import QueueStore
 from app.memory.spending import Cap, Caps
 from app.memory.steps import NEVER, Wait
@@ -210,6 +211,16 @@ async def test_a_result_that_did_not_help_is_minded_until_one_does(world: World)
     told = unhelped["last_error"]
     assert (unhelped["attempts"], unhelped["due_at"], told["step"], told["kind"]) == (0, None, "reflect", "unhelped")
     assert (helped["unhelped_tokens"], helped["observation_tokens"], helped["last_error"]) == (None, 0, None)
+
+
+async def test_what_its_process_is_lost_at_is_shown_in_less(world: World) -> None:
+    await world.configure(0, WAITS)
+    world.processes[0].script.planned += [Fate.LOST]
+    await say(world, world.message("user", LONG))
+    memory = (await world.facts()).memory
+
+    assert memory["last_error"]["kind"] == TOO_LONG
+    assert memory["last_error"][FAILED] == {TOO_LONG: 1}
 
 
 async def test_that_nothing_helped_is_told_no_more_once_the_notes_are_others(world: World) -> None:
