@@ -5,11 +5,11 @@ It drops whole lines rather than rewriting them, so whatever is left stays true 
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from app.kit.taking import lowest_first
 from app.kit.words import overlap, specifics, terms
-from app.memory.extractive.scoring import assertion
+from app.memory.extractive.scoring import Assertion, assertion
 from app.memory.extractive.selection import LINE_TOKENS
 from app.memory.extractive.wording import joined, telegraphic
 from app.memory.log import render
@@ -26,16 +26,27 @@ SAME_TERMS_MIN = 3
 HEADER_TOKENS = 8
 
 
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """A line with its tokens, what it says, and what that counts by the token: judged once."""
+
+    item: Item
+    cost: int
+    said: Assertion
+    factor: float
+
+
 def reflections(source: ReflectorInput, *, count: Callable[[str], int]) -> str:
     """The reply in the format of memory-rules.md section 4, below the target whenever one line fits it."""
     share = COMPRESSION_SHARES[min(max(source.compression, 1), len(COMPRESSION_SHARES)) - 1]
     target = min(source.target_tokens, round(share * source.source_tokens))
     items = condensed(merged(source.items), share=min(1.0, target / max(1, source.source_tokens)))
-    budget = target
+    weighed, budget = _weighed(items, count), target
     while True:
-        text = f"<observations>\n{render(kept(items, budget=budget, count=count))}\n</observations>"
+        lines = kept(weighed, budget=budget)
+        text = f"<observations>\n{render(lines)}\n</observations>"
         over = count(text) - target + 1
-        if over <= 0 or budget <= 0:
+        if over <= 0 or budget <= 0 or len(lines) <= 1:
             return text
         budget -= max(over, budget // 20, 1)
 
@@ -77,25 +88,30 @@ def condensed(items: Sequence[Item], *, share: float) -> list[Item]:
     ]
 
 
-def kept(items: Sequence[Item], *, budget: int, count: Callable[[str], int]) -> list[Item]:
+def _weighed(items: Sequence[Item], count: Callable[[str], int]) -> list[_Weighed]:
+    costs = [count(item.text) + sum(count(detail.text) for detail in item.details) + LINE_TOKENS for item in items]
+    said = [assertion(item.whole_text.replace("\n", " ")) for item in items]
+    factors = (factor / cost for factor, cost in zip(_factors(items), costs, strict=True))
+    return list(map(_Weighed, items, costs, said, factors))
+
+
+def kept(lines: Sequence[_Weighed], *, budget: int) -> list[Item]:
     """The lines worth most by the token within the budget, in their order; the best one whatever it costs.
 
     A line's words count less where lines that were already taken say them; of equals the newest is taken.
     """
-    costs = [count(item.text) + sum(count(detail.text) for detail in item.details) + LINE_TOKENS for item in items]
-    said = [assertion(item.whole_text.replace("\n", " ")) for item in items]
-    factors = [factor / cost for factor, cost in zip(_factors(items), costs, strict=True)]
     noted: Counter[str] = Counter()
     chosen: set[int] = set()
     days: set[str] = set()
-    for at in lowest_first(len(items), lambda at: (-said[at].value(noted) * factors[at], -at)):
-        cost = costs[at] + (HEADER_TOKENS if items[at].day not in days else 0)
+    for at in lowest_first(len(lines), lambda at: (-lines[at].said.value(noted) * lines[at].factor, -at)):
+        line = lines[at]
+        cost = line.cost + (HEADER_TOKENS if line.item.day not in days else 0)
         if cost <= budget or not chosen:
             budget -= cost
             chosen.add(at)
-            days.add(items[at].day)
-            noted.update(said[at].terms)
-    return [items[at] for at in sorted(chosen)]
+            days.add(line.item.day)
+            noted.update(line.said.terms)
+    return [lines[at].item for at in sorted(chosen)]
 
 
 def _factors(items: Sequence[Item]) -> Iterator[float]:

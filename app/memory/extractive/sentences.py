@@ -50,7 +50,7 @@ _NOT_TOLD = lazy_pattern(
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a message, each on one line and at most SENTENCE_CHARACTERS_MAX long."""
-    for line in _unmarked(_FENCE.sub("\n", text)).splitlines():
+    for line in filter(str.strip, _unmarked(_FENCE.sub("\n", text)).splitlines()):
         plain = neutral(_LINK.sub(r"\1", _LINE_HEAD.sub("", _EMPHASIS.sub(r"\1", line))))
         for sentence in _split(plain):
             for piece in _pieces(sentence):

@@ -113,6 +113,34 @@ def test_an_old_line_counts_in_full_where_what_repeats_it_is_not_kept() -> None:
     assert "Assistant" not in raw
 
 
+def test_a_line_is_weighed_once_however_often_lines_are_chosen() -> None:
+    counted: list[str] = []
+
+    def counting(text: str) -> int:
+        counted.append(text)
+        return count(text) * (9 if text.startswith("<") else 1)  # so that fewer are taken, at a second try
+
+    reflections(asked(LOG, target=600), count=counting)
+
+    whole, weighed = ([text for text in counted if text.startswith("<") is is_whole] for is_whole in (True, False))
+    assert len(whole) > 1
+    assert len(weighed) == len(LOG)
+
+
+def test_one_line_over_the_target_is_given_at_once() -> None:
+    only = line("User: " + "a@b." * 500, 1)
+    counted: list[str] = []
+
+    def counting(text: str) -> int:
+        counted.append(text)
+        return count(text)
+
+    raw = reflections(replace(asked((only,), target=count(render([only])) - 20), source_tokens=10_000), count=counting)
+
+    assert "a@b.a@b." in raw
+    assert len(counted) == 2
+
+
 def test_details_stay_with_their_line() -> None:
     item = replace(LOG[5], details=(Detail(text="the flat is in Alfama", cites=(Cite(2, 2),)),))
 
