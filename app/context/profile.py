@@ -6,8 +6,7 @@ line, whatever was put into it, so that none can end the block or pose as a line
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
-from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from app.context.blocks import text_block
 from app.context.draft import Line
@@ -15,12 +14,14 @@ from app.context.explain import decision, least
 from app.context.model import Block, Decision, Section, Stability, Verdict
 from app.context.wording import known_before, known_line
 from app.facts.standing import Standing, spread
+from app.kit.keeping import kept
 from app.kit.tokens import text_tokens
 
 STAGE: Final = "profile"
 LINE_TOKENS_MIN: Final = 10  # no line is less, for each tells its category and a day
 SEAM_TOKENS: Final = 1  # what two texts may be more than their sum where they meet (kit/tokens.py)
-KEPT: Final = 1_024  # blocks: one is the same for as long as its session goes on
+CHARACTERS_KEPT: Final = 8_388_608  # of facts and their blocks: one is the same for as long as its session goes on
+FACT_CHARACTERS: Final = 200  # that one takes beside its text
 
 
 def facts_max(tokens_max: int) -> int:
@@ -28,25 +29,41 @@ def facts_max(tokens_max: int) -> int:
     return tokens_max // LINE_TOKENS_MIN
 
 
-@lru_cache(maxsize=KEPT)
 def profile_block(standing: Standing, *, zone: tzinfo, tokens_max: int) -> Block | None:
     """None where not one fact fits."""
+    return _shown(standing, zone, tokens_max).block
+
+
+class _Shown(NamedTuple):
+    """A block with what it is kept by, which is the larger of the two."""
+
+    standing: Standing
+    block: Block | None
+
+
+def _characters(shown: _Shown) -> int:
+    facts = sum(FACT_CHARACTERS + len(fact.text) for fact in shown.standing.facts)
+    return facts + FACT_CHARACTERS + (0 if shown.block is None else len(shown.block.text))
+
+
+@kept(CHARACTERS_KEPT, weight=_characters, key=lambda *asked: asked)
+def _shown(standing: Standing, zone: tzinfo, tokens_max: int) -> _Shown:
     head, lines = _head(standing, zone), _lines(standing, zone)
-    kept = _fitting(map(_cost, lines), tokens_max - text_tokens(head))
-    if not kept:
-        return None
-    text = "\n".join([head, *(lines[at].text for at in kept)])
-    return text_block(STAGE, Section.KNOWLEDGE, Stability.STATIC, text)
+    fitting = _fitting(map(_cost, lines), tokens_max - text_tokens(head))
+    if not fitting:
+        return _Shown(standing, None)
+    text = "\n".join([head, *(lines[at].text for at in fitting)])
+    return _Shown(standing, text_block(STAGE, Section.KNOWLEDGE, Stability.STATIC, text))
 
 
 def profile_decisions(standing: Standing, *, zone: tzinfo, tokens_max: int) -> Iterator[Decision]:
     """Which facts are told, and what it takes to have the others too."""
     head, lines = _head(standing, zone), _lines(standing, zone)
     costs, head_tokens = [_cost(line) for line in lines], text_tokens(head)  # a text is counted once
-    kept = frozenset(_fitting(costs, tokens_max - head_tokens))
+    shown = frozenset(_fitting(costs, tokens_max - head_tokens))
     enough = tokens_max + sum(costs) + head_tokens
     for at, line in enumerate(lines):
-        if at in kept:
+        if at in shown:
             yield decision(STAGE, Verdict.KEPT, line, "known before the session began")
         else:
             fitting = least(_fits(costs[: at + 1], head_tokens), above=tokens_max, enough=enough)
@@ -83,12 +100,12 @@ def _lines(standing: Standing, zone: tzinfo) -> tuple[Line, ...]:
 
 def _fitting(costs: Iterable[int], left: int) -> list[int]:
     """Which of the lines, by their place, are kept within so many tokens."""
-    kept = []
+    fitting = []
     for at, cost in enumerate(costs):
         if cost <= left:
-            kept.append(at)
+            fitting.append(at)
             left -= cost
-    return kept
+    return fitting
 
 
 def _cost(line: Line) -> int:

@@ -13,6 +13,7 @@ from app.memory.records import Conversation, Fenced, Gap, Loaded, Sizes, Standin
 from app.memory.steps import UNFINISHED, LiveReflection, Request
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
+LINE_CHARACTERS = 512  # of a line that counts as one
 LINES_KEPT = 16_384  # and the lines of some dozen logs, as reading them takes a quarter of its time
 
 # Of a row ``o`` of observations: the key of its session, where others share the memory.
@@ -165,8 +166,8 @@ def _as_stored(kind: str, note_id: int, text: str, _items: Sequence[Mapping[str,
 
 
 def _lines(items: tuple[Item, ...]) -> int:
-    """An entry takes room even when it has none."""
-    return len(items) + 1
+    """An entry takes room even when it has none, and a long line that of several."""
+    return 1 + sum(1 + len(item.whole_text) // LINE_CHARACTERS for item in items)
 
 
 @kept(LINES_KEPT, weight=_lines, key=_as_stored)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from operator import eq
 from typing import Any
 from uuid import uuid4
 from zoneinfo import ZoneInfo
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from app.context.compile import compile_context
 from app.context.model import Compiled, Knowledge
-from app.context.profile import LINE_TOKENS_MIN, facts_max, profile_block, profile_decisions
+from app.context.profile import CHARACTERS_KEPT, LINE_TOKENS_MIN, facts_max, profile_block, profile_decisions
 from app.context.wording import known_line
 from app.facts.model import Author, Category, Source
 from app.facts.standing import Standing, StandingFact, spread
@@ -44,6 +45,26 @@ def lines(*facts: StandingFact, tokens: int = 600) -> list[str]:
 
 def shown(*facts: StandingFact, tokens: int = 600) -> list[str]:
     return [line.split("] ")[1].split(" (")[0] for line in lines(*facts, tokens=tokens)]
+
+
+def test_as_many_blocks_are_kept_as_their_facts_leave_room_for() -> None:
+    known = [standing(fact(number, "a" * (CHARACTERS_KEPT // 5))) for number in range(100, 106)]
+
+    shown = [profile_block(one, zone=UTC_ZONE, tokens_max=10**6) for one in known]
+    again = [profile_block(one, zone=UTC_ZONE, tokens_max=10**6) for one in reversed(known)]
+
+    kept = [one is before for one, before in zip(again, reversed(shown), strict=True)]
+    assert kept == [True] * 2 + [False] * 4
+    assert all(map(eq, again, reversed(shown)))
+
+
+def test_facts_that_do_not_fit_take_room_too() -> None:
+    known = [standing(fact(number, "a b " * (CHARACTERS_KEPT // 12)), fact(9)) for number in range(200, 204)]
+
+    shown = [profile_block(one, zone=UTC_ZONE, tokens_max=600) for one in known]
+    again = [profile_block(one, zone=UTC_ZONE, tokens_max=600) for one in reversed(known)]
+
+    assert [one is before for one, before in zip(again, reversed(shown), strict=True)] == [True] * 2 + [False] * 2
 
 
 def test_a_callers_own_come_first_then_what_is_worth_most_then_the_newest_and_plans_that_were_over_last() -> None:

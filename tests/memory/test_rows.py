@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from app.memory.log import items_to_json
 from app.memory.model import Cite, Item, Priority
-from app.memory.rows import LINES_KEPT, observation_of
+from app.memory.rows import LINE_CHARACTERS, LINES_KEPT, observation_of
 
 NOW = datetime(2026, 9, 1, tzinfo=UTC)
 SESSION = uuid4()
@@ -47,6 +47,15 @@ def test_as_many_lines_are_kept_as_the_limit_says() -> None:
 
     kept = [one is before for one, before in zip(again, reversed(read), strict=True)]
     assert kept == [True] * 7 + [False] * 3
+
+
+def test_a_long_line_takes_the_room_of_several() -> None:
+    text = "a" * (LINE_CHARACTERS * LINES_KEPT // 4)
+    read = [observation_of(row(-number, text)).items for number in range(300, 304)]
+
+    again = [observation_of(row(-number, text)).items for number in range(303, 299, -1)]
+
+    assert [one is before for one, before in zip(again, reversed(read), strict=True)] == [True] * 3 + [False]
 
 
 def test_a_note_of_more_lines_than_are_kept_is_read() -> None:
