@@ -69,12 +69,12 @@ class FactService:
         _check(new.category, new.trust, valid_from=new.valid_from, valid_to=new.valid_to)
         async with self._database.tx() as tx:
             await self._check_cited(tx, resource_id, new.sources)
-            known = await self._store.locked(tx, tenant, resource_id)
+            known, count = await self._store.locked_saying(tx, tenant, resource_id, new.text)
             same = next((fact for fact in known if _is_noted(fact, new)), None)
             if same is not None:
                 cited = _citing(same, new.sources)
                 return (same if cited == same else await self._store.change(tx, tenant, resource_id, cited)), False
-            if len(known) >= self._config.facts_max:
+            if count >= self._config.facts_max:
                 limit = self._config.facts_max
                 raise TooManyFacts(f"resource '{resource_id}' has {limit} facts (DAYBOOK_FACTS__FACTS_MAX)")
             added = await self._store.add(tx, tenant, resource_id, new)
@@ -90,8 +90,7 @@ class FactService:
         if "valid_to" in fields:
             fields["replaced_by"] = None  # it ends when the caller says, whatever follows it
         async with self._database.tx() as tx:
-            known = await self._store.locked(tx, tenant, resource_id)
-            old = next((fact for fact in known if fact.id == fact_id), None)
+            old = await self._store.locked_one(tx, tenant, resource_id, fact_id)
             if old is None:
                 raise _not_found(resource_id, fact_id)
             new = replace(old, **fields)

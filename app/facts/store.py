@@ -45,6 +45,14 @@ ALL_FACTS = f"""/* all_facts */
 SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} ORDER BY id
 """  # noqa: S608 - our own text
 
+FACTS_SAYING = f"""/* facts_saying */
+SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} AND text = $3 ORDER BY id
+"""  # noqa: S608 - our own text
+
+COUNT_FACTS = f"""/* count_facts */
+SELECT count(*) FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN}
+"""  # noqa: S608 - our own text
+
 FACTS_OF_SESSION = f"""/* facts_of_session */
 SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} AND sources @> $3 ORDER BY id
 """  # noqa: S608 - our own text
@@ -167,9 +175,20 @@ class FactStore:
         return None if row is None else fact_of(row)
 
     async def locked(self, tx: Tx, tenant: str, resource_id: str) -> list[Fact]:
-        """All facts of the resource. Nobody else writes them until the transaction ends."""
+        """All facts of the resource. Nobody else writes them until the transaction ends, here and in the next two."""
         await _lock(tx, tenant, resource_id)
-        return [fact_of(row) for row in await tx.fetch(ALL_FACTS, tenant, resource_id)]
+        return await _facts_of(await tx.fetch(ALL_FACTS, tenant, resource_id))
+
+    async def locked_one(self, tx: Tx, tenant: str, resource_id: str, fact_id: int) -> Fact | None:
+        await _lock(tx, tenant, resource_id)
+        row = await tx.fetchrow(FACT, tenant, resource_id, fact_id)
+        return None if row is None else fact_of(row)
+
+    async def locked_saying(self, tx: Tx, tenant: str, resource_id: str, text: str) -> tuple[list[Fact], int]:
+        """Those in these words, and how many the resource has in all."""
+        await _lock(tx, tenant, resource_id)
+        rows = await tx.fetch(FACTS_SAYING, tenant, resource_id, text)
+        return [fact_of(row) for row in rows], await tx.fetchval(COUNT_FACTS, tenant, resource_id)
 
     async def cited(self, tx: Tx, resource_id: str, cites: Mapping[UUID, Collection[int]]) -> set[tuple[UUID, int]]:
         """Those of the messages that are there, in sessions of the resource, and were not erased; they are held."""
@@ -272,7 +291,7 @@ class FactStore:
             return Told()
         tenant, resource_id = owner
         of_it = [{"session_id": str(session)}]
-        known = [fact_of(row) for row in await tx.fetch(FACTS_OF_SESSION, tenant, resource_id, of_it)]
+        known = await _facts_of(await tx.fetch(FACTS_OF_SESSION, tenant, resource_id, of_it))
         told = await rereading_store.told(tx, tenant, resource_id, session)
         return replace(told, corrections=(*told.corrections, *corrections(known, of_session(session))))
 

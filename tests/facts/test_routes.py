@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -10,6 +11,7 @@ import asyncpg
 import httpx2 as httpx
 import pytest
 
+from app.facts.model import Fact
 from app.facts.store import FactStore
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
@@ -142,23 +144,51 @@ async def test_two_that_note_the_same_at_once_note_it_once(service: Service) -> 
     assert sorted(answer.status_code for answer in answers) == [200] * 5 + [201]
 
 
-async def test_all_facts_of_a_resource_are_read_beside_the_event_loop(service: Service, database_url: str) -> None:
-    await note(service)
-    connection = await asyncpg.connect(database_url)
-    await connection.execute(MANY_FACTS)
-    await connection.close()
-    store, made = FactStore(service.app.state.database), 0
+async def calls(work: Callable[[], Awaitable[Any]]) -> tuple[Any, int]:
+    """Its answer, and how many calls of Python it took in this thread, which has the event loop."""
+    made = 0
 
     def count(_frame: object, event: str, _argument: object) -> None:
         nonlocal made
         made += event == "call"
 
-    await store.all("default", "ana")
-    sys.setprofile(count)  # of this thread
-    found = await store.all("default", "ana")
-    sys.setprofile(None)
-    assert len(found) == FACTS_MAX
-    assert made < 3 * FACTS_MAX  # the driver reads the JSON of each
+    sys.setprofile(count)
+    try:
+        return await work(), made
+    finally:
+        sys.setprofile(None)
+
+
+async def test_all_facts_of_a_resource_are_read_beside_the_event_loop(service: Service, database_url: str) -> None:
+    await note(service)
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(MANY_FACTS)
+    await connection.close()
+    store = FactStore(service.app.state.database)
+
+    async def locked() -> list[Fact]:
+        async with service.app.state.database.tx() as tx:
+            return await store.locked(tx, "default", "ana")
+
+    for work in (partial(store.all, "default", "ana"), locked):
+        await work()
+        found, made = await calls(work)
+        assert len(found) == FACTS_MAX
+        assert made < 3 * FACTS_MAX  # the driver reads the JSON of each
+
+
+async def test_what_one_fact_becomes_takes_no_other(service: Service, database_url: str) -> None:
+    noted = await note(service)
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(MANY_FACTS)
+    await connection.close()
+    known, changed = f"{FACTS}/{noted['id']}", {"text": "User likes coffee."}
+
+    for work in (partial(post, service), partial(service.client.patch, known, json=changed)):
+        await work()
+        answer, made = await calls(work)
+        assert answer.status_code == 200
+        assert made < 4 * FACTS_MAX  # the request itself is most of it
 
 
 async def test_who_cites_two_sessions_takes_them_in_the_order_in_which_all_do(
