@@ -1,0 +1,18 @@
+"""JSON by orjson: what is kept of it takes no more room than its bytes do."""
+
+import psutil
+
+from app.kit.json import canonical
+
+MANY = 50_000
+MEBIBYTE = 1024 * 1024
+
+
+def test_of_what_is_kept_the_heap_has_no_more_than_it_is() -> None:
+    process = psutil.Process()
+    before = process.memory_info().rss
+
+    kept = [canonical([number, {"type": "text", "text": "a"}]) for number in range(MANY)]
+
+    assert process.memory_info().rss - before < 50 * MEBIBYTE  # of 2 MB, and objects
+    assert kept[7] == b'[7,{"text":"a","type":"text"}]'
