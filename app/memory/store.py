@@ -4,6 +4,7 @@ Everything is recorded under ``fence``, which finds nothing if another worker to
 taken in the order session, memory, children. Claims and leases are in queue_store.py.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from datetime import date
@@ -242,7 +243,7 @@ class MemoryStore:
             full = len(rows) == self.pending_messages_max
             if not full and (not rows or rows[0]["found"] == len(rows)):
                 return found
-            closed = [group for group in groups(found) if not group.open]
+            closed = [group for group in await asyncio.to_thread(groups, found) if not group.open]
             shown = [group.tokens for group in closed if group.observable]
             if full and not shown:  # so many are not kept waiting for one result
                 return found

@@ -5,7 +5,7 @@ earlier message stay without a result. Gemini may leave out the id of the call, 
 belongs to the call of its tool with the same number if there is one, else to the oldest one.
 """
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from itertools import count
 from typing import Generic, TypeVar
@@ -22,8 +22,9 @@ class Waiting(Generic[T]):
     def __init__(self) -> None:
         self._numbers = count()
         self._calls: dict[int, tuple[int, str, str, T]] = {}  # message, id, name, what is held
-        self._by_id: defaultdict[str, dict[int, None]] = defaultdict(dict)
-        self._by_name: defaultdict[str, dict[int, None]] = defaultdict(dict)
+        # A plain dict looks for its first past all that were taken from it.
+        self._by_id: defaultdict[str, OrderedDict[int, None]] = defaultdict(OrderedDict)
+        self._by_name: defaultdict[str, OrderedDict[int, None]] = defaultdict(OrderedDict)
 
     def called(self, call: Part, held: T, *, message: int) -> None:
         """``message`` tells the messages apart."""
