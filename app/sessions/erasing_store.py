@@ -15,7 +15,6 @@ from app.sessions.model import Kind
 from app.sessions.sharing_store import hold_related
 from app.sessions.store import session_id
 
-# Locked here too: a session may have come since its family was held.
 COPIES = f"""/* copies_to_erase */
 {FAMILY}
 SELECT s.id AS session_id, s.key, s.created_at, s.memory_id, s.observed_seq, s.tail_from_seq, m.seq, m.kind, m.tokens,
@@ -24,7 +23,7 @@ SELECT s.id AS session_id, s.key, s.created_at, s.memory_id, s.observed_seq, s.t
 FROM messages AS said, family
 JOIN messages m ON m.session_id = family.id AND m.id = $3
 JOIN sessions s ON s.id = family.id
-WHERE said.session_id = $2 AND said.id = $3 AND m.seq = said.seq AND m.ingested_at = said.ingested_at FOR UPDATE OF s
+WHERE said.session_id = $2 AND said.id = $3 AND m.seq = said.seq AND m.ingested_at = said.ingested_at
 """  # noqa: S608 - our own text
 
 # What is in a tail counts for its budget, and what lies before it no longer: there the sums stay as they are, however

@@ -52,7 +52,7 @@ class ScopeConflict(DomainError):
 
 
 class SessionMoved(Unavailable):
-    """Since it was read it came to another memory, or left the one it had: it is to be read anew."""
+    """Since it was read it came to another memory, left the one it had, or was branched: it is to be read anew."""
 
 
 class ResourceConflict(DomainError):

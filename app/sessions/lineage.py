@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
 from app.kit.db import Tx
+from app.sessions.errors import SessionMoved
 from app.sessions.model import Gone
 
 # As SQL: the sessions ``$1`` and all branches that descend from them. A key used anew may be the branch of its own
@@ -23,8 +24,9 @@ FAMILY = """WITH RECURSIVE family AS (
 MEMBERS = f"/* family */ {FAMILY} SELECT id FROM family"  # noqa: S608 - our own text
 
 HOLD = "/* hold_sessions */ SELECT id FROM sessions WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE"
+HOLD_FREE = "/* hold_free */ SELECT id FROM sessions WHERE id = ANY($1::uuid[]) FOR UPDATE SKIP LOCKED"
 
-LOOKS_MAX = 5  # after the last one new sessions are ignored; if that leads to a deadlock, Postgres ends it
+LOOKS_MAX = 10  # of which each found one that came and is held by others; then the answer is 503
 
 BRANCHED = """/* branched */
 SELECT key, branched_from, branched_at_seq, created_at FROM sessions
@@ -40,7 +42,7 @@ WHERE s.tenant = $1 AND s.branched_from = gone.key AND s.created_at >= gone.crea
 
 
 class _Grown(Exception):
-    """There are more sessions than are locked."""
+    """There are more sessions than are locked, and others hold them."""
 
 
 async def family(tx: Tx, sessions: Sequence[UUID]) -> set[UUID]:
@@ -52,25 +54,29 @@ async def hold(tx: Tx, find: Callable[[], Awaitable[set[UUID]]]) -> set[UUID]:
     """Lock the sessions that ``find`` finds, in the order of all who lock several. Answers those that are there.
 
     A branch may come between the look and the locks, or a session go and another of its key come: that is found by
-    another look, and while its parent is held there are no more of it. Then all are let go, which the end of a
-    savepoint does, and are taken anew with it.
+    another look, and while its parent is held there are no more of it. What nobody else holds is taken beside. For
+    others all are let go, which the end of a savepoint does, and are taken anew with them: who waits out of the order
+    may be waited for. Raises SessionMoved where that has no end.
     """
     found = await find()
-    for left in reversed(range(LOOKS_MAX)):
+    for _ in range(LOOKS_MAX):
         try:
             async with tx.transaction():
-                held = await _held(tx, found)
-                more = await find() - held  # also after the last locks: what led to these sessions may have changed
-                if more and left:
-                    raise _Grown  # noqa: TRY301 - it ends the savepoint
+                held = await _held(tx, HOLD, found)
+                while more := await find() - held:  # also after the last locks: what led to these may have changed
+                    found |= more
+                    free = await _held(tx, HOLD_FREE, more)
+                    if free != more:
+                        raise _Grown  # noqa: TRY301 - it ends the savepoint
+                    held |= free
                 return held
         except _Grown:
-            found |= more
-    raise AssertionError  # the last look returns or raises
+            continue
+    raise SessionMoved("branches of the session are being made faster than they can be held")
 
 
-async def _held(tx: Tx, sessions: set[UUID]) -> set[UUID]:
-    return {row["id"] for row in await tx.fetch(HOLD, list(sessions))}
+async def _held(tx: Tx, statement: str, sessions: set[UUID]) -> set[UUID]:
+    return {row["id"] for row in await tx.fetch(statement, list(sessions))}
 
 
 async def adopt(tx: Tx, gone: Gone) -> None:

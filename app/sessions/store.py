@@ -102,8 +102,9 @@ SELECT id, key, memory_id FROM sessions WHERE id = $1 FOR UPDATE
 
 OF_RESOURCE = "/* of_resource */ SELECT id FROM sessions WHERE tenant = $1 AND resource_id = $2"
 
-LOCK_RESOURCE = """/* lock_resource_to_delete */
-SELECT id, key, memory_id FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY id FOR UPDATE
+# One that came since they were held is of after the deletion.
+HELD_OF_RESOURCE = """/* held_of_resource */
+SELECT id, key, memory_id FROM sessions WHERE id = ANY($1::uuid[]) AND tenant = $2 AND resource_id = $3 ORDER BY id
 """
 
 FORGET_LOG = """/* forget_log */
@@ -307,8 +308,9 @@ class SessionStore:
         async def related() -> set[UUID]:
             return await family(tx, [row["id"] for row in await tx.fetch(OF_RESOURCE, tenant, resource_id)])
 
-        await hold(tx, related)
-        return _gone(tenant, await tx.fetch(LOCK_RESOURCE, tenant, resource_id), resource_id=resource_id)
+        held = await hold(tx, related)
+        rows = await tx.fetch(HELD_OF_RESOURCE, list(held), tenant, resource_id)
+        return _gone(tenant, rows, resource_id=resource_id)
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
         """Delete the sessions with their logs and configs. Answers how many rows, by their tables."""
