@@ -100,7 +100,7 @@ class Noting:
                 return await self._record(tx, lease, loaded, reading, noted, runs, read)
 
     async def _reading(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
-        """A shared log is not one session's: of that one its messages are read, whatever became of them."""
+        """A shared log is not one session's: of that one its messages are read, those that retention has left."""
         if loaded.is_shared:
             return await self._unobserved(loaded, rules, narrowing)
         async with self._database.connection() as connection:
@@ -112,12 +112,11 @@ class Noting:
         return await self._unobserved(loaded, rules, narrowing)
 
     async def _untold(self, loaded: Loaded, rules: Rules, narrowing: Narrowing, first: int, last: int) -> Reading:
-        """Retention may have removed some of them since."""
         limit = rules.observer_input_tokens
         found = await self._store.pending_messages(loaded.session_id, first - 1, limit_tokens=limit)
         left = [message for message in found if message.seq <= last and message.erased_at is None]
         if not left:
-            return Reading(from_seq=loaded.facts_seq + 1, to_seq=last)
+            return Reading(from_seq=loaded.facts_seq + 1, to_seq=min(last, found[-1].seq) if found else last)
         return await asyncio.to_thread(unread_messages, loaded, rules, narrowing, left, more=True)
 
     async def _unobserved(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
@@ -125,7 +124,10 @@ class Noting:
         limit = rules.observer_input_tokens
         found = await self._store.pending_messages(loaded.session_id, read, limit_tokens=limit)
         more = bool(found) and found[-1].seq < loaded.last_seq
-        return await asyncio.to_thread(unread_messages, loaded, rules, narrowing, found, more=more)
+        left = [message for message in found if message.erased_at is None]
+        if more and not left:
+            return Reading(from_seq=loaded.facts_seq + 1, to_seq=found[-1].seq)
+        return await asyncio.to_thread(unread_messages, loaded, rules, narrowing, left, more=more)
 
     async def _think(
         self, lease: Lease, loaded: Loaded, rules: Rules, reading: Reading, runs: list[Run], narrowing: Narrowing

@@ -1,6 +1,7 @@
 """What was said is removed when it is as old as the retention rule of its session says (docs/decisions/0031)."""
 
 import asyncio
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,6 +23,8 @@ from tests.memory.changing.test_branching import AHEAD
 from tests.memory.changing.test_erasing import FACTS, SECRET, ask, cover, erase, log, observed, rest, say
 from tests.memory.changing.test_parting import RULES
 from tests.memory.test_sharing import share
+from tests.model_replies import PromptKind
+from tests.model_server import ModelServer
 from tests.sessions.test_routes import problem
 
 DAY = timedelta(days=1)
@@ -263,6 +266,22 @@ async def test_a_silent_session_stays_in_a_shared_memory_where_the_memory_is_kep
     assert await removed(service) == [1, 2, 3, 4]
     assert FACTS[0] in await log(service, "s2")
     assert len((await service.get("/sessions"))["items"]) == 2
+
+
+async def test_of_a_session_in_a_shared_memory_only_what_is_left_is_read_for_facts(
+    start_service: StartService, models: ModelServer
+) -> None:
+    async with start_service(provider="openai") as service:
+        await share(service, "s1", "s2", **RULES, retention=MONTH)
+        for fact in FACTS:
+            await say(service, fact, "s1")
+        await ask(service, "observe", "s1")
+        await after(service, 31)
+        assert await removed(service) == [1, 2, 3, 4]
+        await service.client.post("/sessions/s1/end")
+        await rest(service, "s1")
+    [asked] = models.asked(PromptKind.EXTRACTOR)
+    assert re.findall(r"#(\d+)", asked.prompt) == ["5"]
 
 
 class SpokenMeanwhile(RetainingStore):
