@@ -23,6 +23,8 @@ from app.transfer.lines import (
 from app.transfer.rows import NUMBER_MAX, check_columns
 
 SESSIONS, MESSAGES, REFLECTIONS = "sessions", "messages", "reflections"
+OF_LOG = ("memory_versions", "observations", REFLECTIONS)
+VERSIONS, SEQS = ("version", "born_version", "retired_version"), ("from_seq", "to_seq")
 CURSORS = ("observed_seq", "buffered_seq", "activated_seq", "summary_seq", "compacted_seq", "expired_seq")
 
 
@@ -33,20 +35,31 @@ class _Log:
         self._session: Mapping[str, Any] = {}
         self._line = 0
         self._last_seq = 0
+        self._version = NUMBER_MAX  # until the memory tells it
         self._reflections: set[int] = set()
         self._condensed: dict[int, int] = {}  # reflections that others condense, each with the line of such a one
 
     def read(self, table: str, row: Mapping[str, Any], number: int) -> None:
-        """Raises ValueError for a message that does not follow the one before."""
+        """Raises ValueError for a message that does not follow the one before, and what is of none or of no version."""
         if table == SESSIONS:
             self._session, self._line = row, number
         elif table == MESSAGES:
             self._last_seq += 1
             if row.get("seq") != self._last_seq:
                 raise ValueError(f"seq: {self._last_seq} is expected, without a gap")
-        elif table == REFLECTIONS:
+        elif table == MEMORIES:
+            self._version = row.get("log_version") or 0
+        elif table in OF_LOG:
+            self._check_within(row)
+        if table == REFLECTIONS:
             self._reflections.add(row["id"])
             self._condensed |= dict.fromkeys(row["sources"].get("reflections", ()), number)
+
+    def _check_within(self, row: Mapping[str, Any]) -> None:
+        for names, last in ((VERSIONS, self._version), (SEQS, self._last_seq)):
+            for name in names:
+                if (row.get(name) or 0) > last:
+                    raise ValueError(f"{name}: {last} is the last")
 
     def check(self) -> None:
         """Raises TransferError for a session that goes on elsewhere than its messages do, and for a lost reflection.

@@ -9,7 +9,7 @@ from datetime import date
 from functools import partial
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from app.artifacts.parts import part_at
@@ -72,6 +72,7 @@ def _of_session(found: str) -> str:
 
 Number: TypeAlias = Annotated[int, Field(strict=True, ge=-NUMBER_MAX, le=NUMBER_MAX)]
 Count: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=NUMBER_MAX)]
+Seq: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=NUMBER_MAX)]
 Amount: TypeAlias = Annotated[float, Field(strict=True)]
 Day: TypeAlias = Annotated[date, AfterValidator(_day)]
 Key: TypeAlias = Annotated[str, Field(pattern=KEY_PATTERN)]
@@ -132,9 +133,45 @@ class _Version(BaseModel):
     cursors: dict[str, _Cursor | None]
 
 
-class _Observation(BaseModel):
+class _Note(BaseModel):
+    """An active one came with a version, one observed ahead with none, and what came with one went with one."""
+
     status: Status
     items: Lines
+    from_seq: Seq
+    to_seq: Seq
+    retired_by: str | None = None
+    retired_version: Seq | None = None
+    born_version: Seq | None = Field(None, validate_default=True)
+
+    @field_validator("to_seq")
+    @classmethod
+    def _ends(cls, found: int, told: ValidationInfo) -> int:
+        if found < told.data.get("from_seq", found):
+            raise _refused("it ends before it begins")
+        return found
+
+    @field_validator("retired_version")
+    @classmethod
+    def _goes(cls, found: int | None, told: ValidationInfo) -> int | None:
+        if found is not None and told.data.get("status") is not Status.RETIRED:
+            raise _refused("what is not retired has none")
+        return found
+
+    @field_validator("born_version")
+    @classmethod
+    def _comes(cls, found: int | None, told: ValidationInfo) -> int | None:
+        status, retired = told.data.get("status"), told.data.get("retired_version")
+        if found is None and (status is Status.ACTIVE or (told.data.get("retired_by") or "").startswith("reflection:")):
+            raise _refused("what is active, or was condensed, has one")
+        if status is Status.BUFFERED and found is not None:
+            raise _refused("what is buffered has none")
+        if status is Status.RETIRED and found is not None and (retired is None or retired < found):
+            raise _refused("what is retired came before it went")
+        return found
+
+
+class _Observation(_Note):
     covers: Spans
 
 
@@ -143,9 +180,7 @@ class _Sources(BaseModel):
     reflections: list[Count] = []
 
 
-class _Reflection(BaseModel):
-    status: Status
-    items: Lines
+class _Reflection(_Note):
     covers: dict[str, Spans]
     sources: _Sources
 
@@ -156,7 +191,7 @@ class _State(BaseModel):
 
 class _DeletedArtifact(BaseModel):
     name: Annotated[Key, AfterValidator(_named)]
-    version: Annotated[int, Field(strict=True, ge=1, le=NUMBER_MAX)]
+    version: Seq
     created_at: Time
 
 

@@ -492,6 +492,15 @@ async def test_a_file_writes_to_no_other_and_names_no_other(service: Service, tm
     assert runs
 
 
+# Erasing from a session with such a note, or branching it, would fail or leave it out.
+OF_NO_VERSION: list[dict[str, Any]] = [
+    {"born_version": None},
+    {"born_version": 0},
+    {"born_version": 99},
+    {"retired_version": 99},
+    {"from_seq": 0},
+    {"to_seq": 99},
+]
 UNREADABLE: dict[str, list[dict[str, Any]]] = {
     "sessions": [
         {"metadata": [1]},
@@ -531,9 +540,14 @@ UNREADABLE: dict[str, list[dict[str, Any]]] = {
         {"usage": []},
         {"rebuilding": [1]},
     ],
-    "memory_versions": [{"cursors.any.last_seq": "x"}, {"at": "infinity"}, {"version": 2**63 - 1}],
-    "observations": [{"status": "alien"}, {"items": ["x"]}, {"items.0.tag": "alien"}, {"covers": [1]}],
-    "reflections": [{"sources.observations": ["x"]}, {"sources.reflections": [2**40]}, {"covers.any": [[1]]}],
+    "memory_versions": [{"cursors.any.last_seq": "x"}, {"at": "infinity"}, {"version": 2**63 - 1}, {"version": 99}],
+    "observations": [{"status": "alien"}, {"items": ["x"]}, {"items.0.tag": "alien"}, {"covers": [1]}, *OF_NO_VERSION],
+    "reflections": [
+        {"sources.observations": ["x"]},
+        {"sources.reflections": [2**40]},
+        {"covers.any": [[1]]},
+        *OF_NO_VERSION,
+    ],
     "state_entries": [{"name": "bad name"}, {"name": "user:page"}],
     "artifacts": [
         {"media_type": "text/html\r\nSet-Cookie: a=b"},
