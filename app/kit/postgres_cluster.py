@@ -143,6 +143,7 @@ class Cluster:
                 return
             if "locale" not in said:
                 break
+        self.folder.remove(staging.name)
         raise EmbeddedError(f"initdb could not make {self.path}: {' '.join(said.split())}")
 
     def _initdb(self, staging: Path, character_type: str) -> tuple[bool, str]:

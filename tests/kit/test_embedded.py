@@ -412,6 +412,19 @@ async def test_a_first_start_that_was_cut_off_does_not_spoil_the_next(place: Pat
         assert not half_made.exists()
 
 
+def test_a_first_start_that_fails_leaves_no_cluster(place: Path) -> None:
+    """As under a user that the system has no name for, which initdb refuses."""
+    with reachable_folder() as binaries:
+        _, installed = next(candidates(None))
+        for name, ending in (("initdb", "exit 1"), ("pg_ctl", ""), ("postgres", "")):
+            script = f'#!/bin/sh\n[ "$1" = --version ] || {ending or ":"}\nexec {installed / name} "$@"\n'
+            (binaries / name).write_text(script)
+            (binaries / name).chmod(0o755)
+        with pytest.raises(EmbeddedError, match="initdb could not make"):
+            embedded(place, binaries=binaries).start()
+        assert [*place.glob("pgdata-*")] == []
+
+
 # What pg_ctl does meanwhile: it has begun a server that has not written its pid file yet, or has not told it to stop.
 BEGINNING = """start) touch "$0.begun"; sh -c 'sleep 0.3; exec "$0" "$@"' {program} "$@" & exec sleep 20;;"""
 STOPPING = """stop) touch "$0.begun"; exec sleep 20;;"""
