@@ -12,8 +12,8 @@ import asyncpg
 import structlog
 
 from app.artifacts.objects import Objects, open_objects
-from app.kit.db import Database, DatabaseConfig
-from app.kit.errors import StartError, first_line
+from app.kit.db import Database, DatabaseConfig, one_line
+from app.kit.errors import StartError
 from app.kit.logging import configure
 from app.kit.postgres_folder import EmbeddedError
 from app.settings import Settings, configured, without_password
@@ -86,7 +86,7 @@ async def opened(settings: Settings, database: Location) -> AsyncIterator[Databa
     try:
         yield pool
     except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, TimeoutError) as error:
-        raise StartError(f"the database of DAYBOOK_DATABASE_URL: {first_line(error)}") from error
+        raise StartError(f"the database of DAYBOOK_DATABASE_URL: {one_line(error)}") from error
     finally:
         await pool.close()
 

@@ -48,6 +48,16 @@ AWAY = (
 )
 
 
+# Met where the statements of several clients come to one connection of the server.
+LOST_STATEMENT = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
+POOLED = " (behind a pooler in transaction mode set DAYBOOK_POOL__PREPARED_STATEMENTS=false)"
+
+
+def one_line(error: BaseException) -> str:
+    """What an error says to whoever started us, with the setting that mends it where it is known."""
+    return f"{first_line(error)}{POOLED if isinstance(error, LOST_STATEMENT) else ''}"
+
+
 def is_away(error: BaseException) -> bool:
     """Whether the same statement may go through later. A refused argument, an InterfaceError too, never does."""
     return isinstance(error, AWAY) and not isinstance(error, ValueError)
@@ -268,7 +278,7 @@ def _one_line_errors() -> Iterator[None]:
     try:
         yield
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {first_line(error)}") from error
+        raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {one_line(error)}") from error
     except ValueError as error:  # which quotes what it took for the port: the begin of a password with a slash
         raise StartError(
             "cannot use the database of DAYBOOK_DATABASE_URL: it is no URL (in a password / ? # [ are %2F %3F %23 %5B)"

@@ -6,8 +6,11 @@ from typing import Any
 from uuid import uuid4
 
 import asyncpg
+import pytest
 
 from app.doctor import Finding, Verdict, diagnose
+from app.kit.errors import StartError
+from app.locating import Location, opened
 from app.settings import Settings
 from tests.journeys.looks import until, until_stalled
 from tests.journeys.processes import command, free_port, process
@@ -39,6 +42,13 @@ def test_a_sound_service_is_found_sound(database_url: str) -> None:
         "memories": "ok",
         "model": "warning",
     }
+
+
+async def test_statements_that_a_pooler_has_mixed_up_are_told_with_the_setting(database_url: str) -> None:
+    database = Location(url=database_url, name="the tests' database")
+    with pytest.raises(StartError, match=r"does not exist .*DAYBOOK_POOL__PREPARED_STATEMENTS=false"):
+        async with opened(Settings(), database) as pool, pool.connection() as connection:
+            await connection.execute("EXECUTE __asyncpg_stmt_1__")
 
 
 def test_the_object_store_is_looked_at(database_url: str, tmp_path: Path) -> None:
