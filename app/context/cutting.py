@@ -66,7 +66,7 @@ def _cut_parts(parts: Sequence[Part], handles: Sequence[str | None], limit: int)
 def _share(messages: Sequence[Message], whole: int) -> int:
     """The largest share such that all, each cut to it as far as it can be, sum to no more than ``whole``; else 0."""
     sizes = [(message.tokens, _smallest(message)) for message in messages]
-    return max(bisect_right(range(whole + 1), whole, key=lambda share: _sum_at(share, sizes)) - 1, 0)
+    return bisect_right(range(1, whole + 1), whole, key=lambda share: _sum_at(share, sizes))
 
 
 def _sum_at(share: int, sizes: Sequence[tuple[int, int]]) -> int:

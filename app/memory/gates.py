@@ -87,7 +87,7 @@ def judge_observation(
     Those of up to SHRINK_FROM_TOKENS need not shrink, and become at most the ``output_tokens`` that were asked for.
     """
     sources = [message_source(message, timezone) for message in source]
-    within: Ranges = ((source[0].seq, source[-1].seq),) if source else ()
+    within: Ranges = ((source[0].seq, source[-1].seq),)
     most = source_tokens - 1 if source_tokens > SHRINK_FROM_TOKENS else output_tokens
     known = [item_source(item) for item in earlier]
     return _judge(parsed, sources, known=known, within=within, tokens_max=most, cut_off=cut_off)

@@ -42,11 +42,11 @@ class Near:
 def by_likeness(found: Likenesses) -> Near:
     """The messages that are most like the query, with shares of their neighbours' likeness in the same segment.
 
-    A cosine means something only beside the others, so each counts by its distance from their mean.
+    A neighbour's cosine counts by its distance from the mean of all: one less like than most takes away.
     """
     mean = fmean(one.cosine for one in found.values()) if found else 0.0
     scores = {
-        place: own.cosine - mean + sum(share * (near.cosine - mean) for near, share in _beside(place, own, found))
+        place: own.cosine + sum(share * (near.cosine - mean) for near, share in _beside(place, own, found))
         for place, own in found.items()
     }
     best = sorted(scores, key=lambda place: (not found[place].is_named, -scores[place]))[:VECTORS_MAX]

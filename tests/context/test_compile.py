@@ -34,7 +34,7 @@ from tests.context.building import (
 from tests.context.shapes import CHECKS
 
 MEMORY: dict[str, Any] = {
-    "reflections": (reflection(1, "Likes tea."), reflection(5, "Lives abroad.", level=2), reflection(9, "Has a cat.")),
+    "reflections": (reflection(5, "Lives abroad.", level=2), reflection(1, "Likes tea."), reflection(9, "Has a cat.")),
     "observations": (observation(2, "Moved to Lisbon."), observation(3, "Works at a bank.")),
 }
 
@@ -185,6 +185,7 @@ def test_a_switched_off_memory_tells_the_agent_of_no_notes_where_messages_are_le
     [
         ({}, [5, 1, 9], [2, 3]),
         ({"max_reflections": 1}, [9], [2, 3]),
+        ({"max_reflections": 2}, [5, 9], [2, 3]),
         ({"max_observations": 1}, [5, 1, 9], [3]),
         ({"memory_budget": 1}, [], []),
         ({"memory_budget": 0}, [5, 1, 9], [2, 3]),

@@ -52,9 +52,9 @@ def test_a_date_in_figures_is_the_day_of_it_on_which_something_was_said() -> Non
     reply = """\
         <observations>
         Date: 03/08/2026
-        * The harbour is closed. #1
+        * The harbour is closed.
         Fecha: 5 de agosto
-        * The harbour is closed still. #2
+        * The harbour is closed still. #1
         Date: 06/08/2026
         * The harbour is closed again.
         </observations>
