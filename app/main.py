@@ -326,7 +326,7 @@ def _told() -> Iterator[None]:
     except StartError as error:
         log.error("not_started", error=str(error))  # noqa: TRY400 - what is to be known is in the line
         raise
-    except Exception:
+    except Exception:  # whatever it is goes on up, and nobody else can tell it
         log.exception("not_started")
         raise
 

@@ -233,7 +233,7 @@ def _incoming(body: ContextIn, snapshot: Snapshot, now: datetime) -> tuple[Messa
     One whose id a stored message of the tail has is shown there alone: a turn that is tried again may have been stored.
     """
     read = [read_message(message, at=f"/incoming/{index}") for index, message in enumerate(body.incoming)]
-    stored = {message.id for message in snapshot.tail if message.parts}
+    stored = {message.id for message in snapshot.tail if message.parts} if read else set()
     return tuple(
         Message(
             seq=snapshot.last_seq + 1 + index,

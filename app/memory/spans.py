@@ -87,6 +87,21 @@ def safe_span(
     return _span(taken, limited=full and not enough) if shown and (full or tokens >= least_tokens) else None
 
 
+def readable(messages: Sequence[Message], *, limit_tokens: int, full: bool) -> Sequence[Message] | None:
+    """Of a log that goes on behind ``messages``: what ``safe_span`` takes within the limit, and the next group.
+
+    It ends before a call that still waits, whose result may be behind. None if that is too little, and more is to be
+    read; where it is ``full`` no more can be, and so many are not kept waiting for one result.
+    """
+    closed = [group for group in groups(messages) if not group.open]
+    shown = [group.tokens for group in closed if group.observable]
+    if full and not shown:
+        return messages
+    if full or (len(shown) > 1 and sum(shown) > limit_tokens):
+        return [message for group in closed for message in group.messages]
+    return None
+
+
 def ended_at(span: Span, messages: Sequence[Message], ends: Iterable[int], *, least_tokens: int) -> Span | None:
     """The span cut after the last of ``ends`` (seqs) at which it holds ``least_tokens`` and no group is parted.
 

@@ -19,7 +19,7 @@ from app.memory.model import Observation, Status
 from app.memory.records import FORGOTTEN, Fenced, Gap, Lease, Loaded, Locked, NewObservation, Run, Standing, Told
 from app.memory.reflection_store import discard_ahead
 from app.memory.rows import fenced_of, loaded_of, standing_of
-from app.memory.spans import groups
+from app.memory.spans import readable
 from app.memory.steps import NEVER, UNFINISHED
 from app.memory.version_store import add_version
 from app.sessions.message_store import message_of
@@ -226,11 +226,10 @@ class MemoryStore:
             reflections = await tx.fetch(LIVE_REFLECTIONS, lease.memory_id)
         return loaded_of(standing, observations, reflections)
 
-    async def pending_messages(self, session_id: UUID, after: int, *, limit_tokens: int | None) -> list[Message]:
+    async def pending_messages(self, session_id: UUID, after: int, *, limit_tokens: int | None) -> Sequence[Message]:
         """The oldest messages after ``after``, beginning shortly before the first that is to be observed.
 
-        The few before that one are read so that no call is separated from its result, and for that they end before a
-        call that still waits, if there are more. As many as ``safe_span`` takes within ``limit_tokens``, and the next.
+        The few before that one are read so that no call is separated from its result. As many as are ``readable``.
         """
         limit = NEVER // SPANS_READ if limit_tokens is None else limit_tokens
         most = SPANS_READ * limit
@@ -243,12 +242,9 @@ class MemoryStore:
             full = len(rows) == self.pending_messages_max
             if not full and (not rows or rows[0]["found"] == len(rows)):
                 return found
-            closed = [group for group in await asyncio.to_thread(groups, found) if not group.open]
-            shown = [group.tokens for group in closed if group.observable]
-            if full and not shown:  # so many are not kept waiting for one result
-                return found
-            if full or (len(shown) > 1 and sum(shown) > limit):
-                return [message for group in closed for message in group.messages]
+            enough = await asyncio.to_thread(readable, found, limit_tokens=limit, full=full)
+            if enough is not None:
+                return enough
             most *= 2
 
     async def around(self, tx: Tx, session_id: UUID, seq: int, count: int) -> list[Message]:

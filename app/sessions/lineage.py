@@ -7,6 +7,7 @@ their ids: a branch may come before its parent in it, and both may belong to a r
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from uuid import UUID
 
 from app.kit.db import Tx
@@ -60,18 +61,16 @@ async def hold(tx: Tx, find: Callable[[], Awaitable[set[UUID]]]) -> set[UUID]:
     """
     found = await find()
     for _ in range(LOOKS_MAX):
-        try:
+        with suppress(_Grown):
             async with tx.transaction():
                 held = await _held(tx, HOLD, found)
                 while more := await find() - held:  # also after the last locks: what led to these may have changed
                     found |= more
                     free = await _held(tx, HOLD_FREE, more)
                     if free != more:
-                        raise _Grown  # noqa: TRY301 - it ends the savepoint
+                        raise _Grown  # it ends the savepoint
                     held |= free
                 return held
-        except _Grown:
-            continue
     raise SessionMoved("branches of the session are being made faster than they can be held")
 
 

@@ -182,6 +182,12 @@ def wait_until(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+def processes_of(cluster: Path) -> list[list[str]]:
+    """How they are called that start its server, or are it; also those that nobody waits for any more."""
+    called = (process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"]))
+    return [line for line in called if str(cluster) in line]
+
+
 async def ask(dsn: str, sql: str) -> Any:
     connection = await asyncpg.connect(dsn)
     try:
@@ -445,8 +451,7 @@ def test_who_is_told_to_end_while_the_server_starts_or_stops_leaves_none(data_di
             child.terminate()
             child.wait(20)
         (cluster,) = clusters(data_dir)
-        time.sleep(0.5)  # a server that nobody has waited for is there by then
-        wait_until(lambda: running_server(cluster) is None)
+        wait_until(lambda: not processes_of(cluster))
 
 
 async def test_a_failed_start_says_why_in_one_line_leaves_nothing_and_can_be_tried_again(data_dir: Path) -> None:

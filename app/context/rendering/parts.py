@@ -87,14 +87,16 @@ def arguments_object(arguments: Any) -> dict[str, Any]:
     What the model sent as broken JSON is kept under ``arguments``, and so is what is read but cannot be written again:
     orjson reads objects four times as deep as it writes.
     """
-    value = arguments
-    if isinstance(arguments, str):
-        try:
-            value = loads(arguments.encode() or b"{}")
-        except ValueError:
-            value = arguments
-        value = arguments if first_flaw(value) else value
+    value = _read(arguments) if isinstance(arguments, str) else arguments
     return value if isinstance(value, dict) else {"arguments": value}
+
+
+def _read(text: str) -> Any:
+    try:
+        value = loads(text.encode() or b"{}")
+    except ValueError:
+        return text
+    return text if first_flaw(value) else value
 
 
 def late_result(part: Part) -> Part:

@@ -257,13 +257,18 @@ async def test_the_last_sessions_to_fall_silent_take_the_memory_they_shared_with
     assert (await service.get("/sessions"))["items"] == []
 
 
-async def test_a_silent_session_stays_in_a_shared_memory_where_the_memory_is_kept(service: Service) -> None:
+async def shared_and_removed(service: Service) -> None:
+    """Of two that share a memory one has said all its facts, of which the rule has removed all but the last."""
     await share(service, "s1", "s2", **RULES, retention=MONTH)
     for fact in FACTS:
         await say(service, fact, "s1")
     await ask(service, "observe", "s1")
     await after(service, 31)
     assert await removed(service) == [1, 2, 3, 4]
+
+
+async def test_a_silent_session_stays_in_a_shared_memory_where_the_memory_is_kept(service: Service) -> None:
+    await shared_and_removed(service)
     assert FACTS[0] in await log(service, "s2")
     assert len((await service.get("/sessions"))["items"]) == 2
 
@@ -272,12 +277,7 @@ async def test_of_a_session_in_a_shared_memory_only_what_is_left_is_read_for_fac
     start_service: StartService, models: ModelServer
 ) -> None:
     async with start_service(provider="openai") as service:
-        await share(service, "s1", "s2", **RULES, retention=MONTH)
-        for fact in FACTS:
-            await say(service, fact, "s1")
-        await ask(service, "observe", "s1")
-        await after(service, 31)
-        assert await removed(service) == [1, 2, 3, 4]
+        await shared_and_removed(service)
         await service.client.post("/sessions/s1/end")
         await rest(service, "s1")
     [asked] = models.asked(PromptKind.EXTRACTOR)
