@@ -1,5 +1,6 @@
 """The service's error tree: a class says what went wrong, its message which; ``problems`` maps categories to HTTP."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +17,7 @@ _IN_WORDS_OF_JSON = {
     "model_attributes_type": OBJECT_EXPECTED,
     "extra_forbidden": "there is no such field",
 }
+_NAME = re.compile(r"\^\[(?P<signs>[^]^]+)\]\{(?P<least>\d+),(?P<most>\d+)\}\$")  # a pattern that can be told in words
 
 
 class StartError(Exception):
@@ -55,7 +57,19 @@ def json_pointer(*steps: object) -> str:
 
 def invalid_detail(found: Mapping[str, Any]) -> str:
     """What is wrong with a field, by one of the errors of a ``ValidationError``."""
-    return _IN_WORDS_OF_JSON.get(found["type"]) or str(found["msg"])
+    match found:
+        case {"type": "string_pattern_mismatch", "ctx": {"pattern": str(pattern)}, "input": str(given)} if (
+            name := _NAME.fullmatch(pattern)
+        ):
+            return _no_name(given, **name.groupdict())
+        case _:
+            return _IN_WORDS_OF_JSON.get(found["type"]) or str(found["msg"])
+
+
+def _no_name(given: str, *, signs: str, least: str, most: str) -> str:
+    fits = int(least) <= len(given) <= int(most)
+    got = repr(re.sub(f"[{signs}]", "", given)[:1]) if fits else str(len(given))
+    return f"{least} to {most} characters of {signs} are expected, not {got}"
 
 
 def too_many_errors(count: int) -> str:

@@ -170,6 +170,8 @@ async def _plain(request: Request, error: Exception) -> Response:
     headers, detail = dict(error.headers or {}), str(error.detail)
     if status == HTTPStatus.NOT_FOUND:
         detail = "this service has no such path: /docs has a page of all that it has, /openapi.json a list"
+        if b"%2f" in request.scope.get("raw_path", b"").lower():
+            detail += "; %2F stands for / here too, which only a message's id may have"
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_allowed(request))  # the framework names those of the first route only
         detail = f"it takes {headers['Allow']}"

@@ -114,7 +114,7 @@ class SessionService:
                 result = await store(messages=messages)
             if any(stored.differs for stored in result.messages):
                 result = await store(messages=await self._recognised(session_id(tenant, key), messages, result, redact))
-        _refuse(result, body.resource_id)
+        _refuse(result, body.resource_id, idempotency_key)
         fresh = sum(not stored.replayed for stored in result.messages)
         self._metrics.appended(messages=fresh, usage=usage if fresh else None)
         if fresh:
@@ -290,14 +290,17 @@ async def _priced(told: UsageIn) -> ActorUsage:
     return replace(usage, cost_usd=(await priced(None, usage.model, call)).cost_usd)
 
 
-def _refuse(result: AppendResult, resource_id: str | None) -> None:
-    """Raise the conflict that the statement found; it stored nothing then."""
+def _refuse(result: AppendResult, resource_id: str | None, by_place: str | None) -> None:
+    """Raise the conflict that the statement found; it stored nothing then. ``by_place``: the Idempotency-Key."""
     for index, message in enumerate(result.messages):
         at = f"/messages/{index}/id"
         if message.erased:
             raise MessageErased.at(at, f"message '{message.id}' was erased; nothing of this request was stored")
         if message.differs:
-            raise MessageConflict.at(at, f"message '{message.id}' is stored with other content; nothing was stored")
+            detail = f"message '{message.id}' is stored with other content; nothing was stored"
+            if by_place is not None and message.id == f"{by_place}:{index}":
+                detail += "; the id is of the Idempotency-Key and the message's place in the request: take a new key"
+            raise MessageConflict.at(at, detail)
     # A retry of what is stored writes nothing, and so meets no condition of the statement.
     if any(message.seq is None for message in result.messages) or resource_id not in {None, result.resource_id}:
         raise _resource_conflict(resource_id)

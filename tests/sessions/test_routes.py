@@ -268,6 +268,10 @@ async def test_an_idempotency_key_names_the_messages_without_an_id(service: Serv
     assert first.json()["messages"] == again.json()["messages"]
     assert len(await stored(service)) == 3
 
+    body["messages"][0] = said("another turn")
+    kept = await service.client.post(MESSAGES, json=body, headers={"Idempotency-Key": "turn/1"})
+    assert problem(kept, 409, "message-conflict")["detail"].endswith("place in the request: take a new key")
+
 
 async def test_without_an_id_or_an_idempotency_key_a_message_sent_twice_is_two(service: Service) -> None:
     for _ in range(2):
@@ -305,8 +309,16 @@ async def test_keys_and_ids_have_up_to_200_of_their_characters(service: Service)
     key, message_id = "A-z.0_9:@~=+" + "k" * 188, "A-z.0_9:@~=+/" + "k" * 187
     assert (await post(service, said(id=message_id), key=key, resource_id=key)).status_code == 201
     assert (await service.get(f"/sessions/{key}/messages/{message_id}"))["id"] == message_id
-    for wrong in ("a b", "ä", "a%00", "k" * 201, "a%0A"):
-        assert pointers(await service.client.get(f"/sessions/{wrong}/messages")) == ["key"]
+    for wrong, what in {"a b": "' '", "ä": "'ä'", "a%00": r"'\x00'", "k" * 201: "201", "a%0A": r"'\n'"}.items():
+        refused = problem(await service.client.get(f"/sessions/{wrong}/messages"), 422, "invalid")
+        detail = f"1 to 200 characters of A-Za-z0-9._:@~=+- are expected, not {what}"
+        assert refused["errors"] == [{"pointer": "key", "detail": detail}]
+
+
+async def test_a_slash_in_a_key_is_told_of_where_no_path_is_found(service: Service) -> None:
+    written = problem(await service.client.get("/sessions/team%2fanna/context"), 404, "not-found")
+    assert written["detail"].endswith("%2F stands for / here too, which only a message's id may have")
+    assert "%2F" not in problem(await service.client.get("/sessions/team/anna/context"), 404, "not-found")["detail"]
 
 
 @pytest.mark.parametrize("step", [".", ".."])

@@ -172,6 +172,11 @@ def test_the_kind_a_message_has_anyway_is_accepted() -> None:
         ({"role": "assistant", "content": [TEXT, {"type": "tool_call", "id": "c1", "name": "f", "args": {}}]}, "'v0'"),
         ({"role": "assistant", "content": [{"type": "reasoning", "reasoning": "So."}, TEXT]}, "responses/v1"),
         ({"role": "user", "content": [{"type": "image", "base64": "aGk=", "mime_type": "image/png"}]}, "LangChain"),
+        ({"type": "human", "content": "hi"}, "convert_to_openai_messages"),
+        ({"lc": 1, "type": "constructor", "kwargs": {"content": "hi"}}, "convert_to_openai_messages"),
+        ({"role": "tool", "content": [{"type": "tool-result", "toolCallId": "c1", "toolName": "f"}]}, "AI SDK"),
+        ({"role": "assistant", "parts": [{"type": "tool-weather", "toolCallId": "c1", "input": {}}]}, "AI SDK"),
+        ({"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "f", "input": {}}}]}, "Converse"),
     ],
 )
 def test_of_a_framework_whose_own_shape_is_not_known_it_is_told_what_to_send(raw: Any, told: str) -> None:

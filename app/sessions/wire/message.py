@@ -48,6 +48,12 @@ AGENTS_WORDS = (
 )
 LANGCHAIN_FIELDS = frozenset({"args", "base64", "mime_type", "reasoning"})
 LANGCHAIN_WORDS = "these are LangChain's content blocks v1: send those of its output_version 'responses/v1' or 'v0'"
+LANGCHAIN_TYPES = ("human", "ai", "constructor")
+LANGCHAIN_MESSAGE_WORDS = "this is a message of LangChain: send what its convert_to_openai_messages makes of it"
+AI_SDK_FIELDS = frozenset({"toolCallId", "toolName"})
+AI_SDK_WORDS = "this is of the AI SDK: clients/typescript/examples/ai_sdk.ts has the function that sends it"
+CONVERSE_FIELDS = frozenset({"text", "toolUse", "toolResult"})
+CONVERSE_WORDS = "this is of Bedrock's Converse API: send it as Anthropic's Messages API has it (type, tool_use, ...)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +98,14 @@ def _of_framework(raw: Wire) -> str:
     """Whose shape a message has that is not understood, and what to send instead; "" where nothing tells."""
     if AGENTS_FIELDS & raw.keys() or raw.get("type") in AGENTS_TYPES:
         return AGENTS_WORDS
-    content = raw.get("content")
+    if raw.get("type") in LANGCHAIN_TYPES:
+        return LANGCHAIN_MESSAGE_WORDS
+    content = raw.get("content", raw.get("parts"))
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    if any(AI_SDK_FIELDS & block.keys() for block in blocks):
+        return AI_SDK_WORDS
+    if "content" in raw and any(CONVERSE_FIELDS & block.keys() and "type" not in block for block in blocks):
+        return CONVERSE_WORDS
     return LANGCHAIN_WORDS if any(LANGCHAIN_FIELDS & block.keys() for block in blocks) else ""
 
 
