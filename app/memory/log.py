@@ -10,7 +10,7 @@ from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 
 UNCERTAIN: Final = "(uncertain)"
 HAPPENED: Final = "(likely already happened)"
-_LASTING: Final = {"week of ": 6, "weekend of ": 1}  # days after the one that is named
+_LASTING: Final = {"week of ": 6, "weekend of ": 1, "week after ": 7, "week before ": -1}  # days after the one named
 
 
 def render(items: Sequence[Item], *, anchor: date | None = None) -> str:
@@ -109,7 +109,7 @@ def _days_named(text: str, said: date | None) -> Iterator[date]:
     for phrase in date_phrases(text):
         if day := _meant(phrase, said):
             lasting = next((days for words, days in _LASTING.items() if text.endswith(words, 0, phrase.start)), 0)
-            yield date.fromordinal(min(day.toordinal() + lasting, date.max.toordinal()))
+            yield date.fromordinal(max(1, min(day.toordinal() + lasting, date.max.toordinal())))
 
 
 def _meant(phrase: DatePhrase, said: date | None) -> date | None:

@@ -110,6 +110,8 @@ def test_an_anchor_adds_how_long_ago_to_every_header_that_names_a_day() -> None:
         (Item(text="Call this week (week of 27 Jul 2026)", day="Aug 1, 2026", tag=Tag.NEXT_STEP), True),
         (Item(text="Call who rang last week (week of 20 Jul 2026)", day="Aug 1, 2026", tag=Tag.NEXT_STEP), False),
         (Item(text="Trip next week (week of 10 Aug 2026)", day="Aug 5, 2026"), False),
+        (Item(text="Call next week (week after 9 Aug 2026)", day="Aug 9, 2026", tag=Tag.NEXT_STEP), False),
+        (Item(text="Call who rang last week (week before 9 Aug 2026)", day="Aug 9, 2026", tag=Tag.NEXT_STEP), False),
         (Item(text="Trip to Rome, week of Dec 31, 9999", day="Aug 1, 2026"), False),
         (Item(text="来週の月曜日（8月10日）に電話", day="Aug 1, 2026", tag=Tag.NEXT_STEP), True),
         (Item(text="Позвонить 20 августа", day="Aug 1, 2026", tag=Tag.NEXT_STEP), False),

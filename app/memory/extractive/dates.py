@@ -23,17 +23,27 @@ _NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "couple of": 2}
 _SHORT_DAYS = {day: index for index, day in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
 _YEARS_MAX = 150
 _SATURDAY = 5
+_SUNDAY = 6
 
 _COUNT = r"(\d{1,3}|a couple of|couple of|an?|one|two|three|four|five|six|seven|eight|nine|ten)"
 _UNIT = r"(day|week|month|year)s?"
 _WEEKDAY = r"(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
 
-# What tells that "in two weeks" is still to come, and not how long something took.
+# What tells that "in two weeks" is still to come, and not how long something took or, as "times", how often it is.
 _COMING = lazy_pattern(
-    r"\b(?:will|going to|gonna|is|are|due|coming|upcoming|starts?|ends?|leaves?|leaving|mov(?:es?|ing)|expires?"
-    r"|plan(?:s|ning)?|next)\b|['’](?:ll|re)\b|['’]s $",
+    r"\b(?:will|going to|gonna|due|coming|upcoming|starts?|ends?(?! up)|leaves?|leaving|mov(?:es?|ing)|expires?"
+    r"|plan(?:s|ning)?|next)\b|['’]ll\b|(?:\b(?:is|are)|['’](?:s|re|m)) (?:only |just |about )?$",
     re.IGNORECASE,
 )
+_RATE = lazy_pattern(r"\b(?:times|once|twice|many|much)\b", re.IGNORECASE)
+_CLAUSE_END = lazy_pattern(r"[.!?,;:]|\b(?:and|but)\b", re.IGNORECASE)
+# Before a count it makes another, or a range, of it: "twenty-five", "1.5", "half a", "two or three", "over 30".
+_NOT_ALL = lazy_pattern(
+    rf"(?:\d|\b(?:half|{'|'.join(_NUMBER_WORDS)}|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred))"
+    r"(?:[.,/–-]| (?:(?:and|or|to) )?)$|\b(?:over|under|(?:more|less) than|at least) $",
+    re.IGNORECASE,
+)
+_LOOK_BACK = 16  # characters: no shorter than what that finds
 
 
 def resolved(text: str, said_on: date) -> str:
@@ -82,7 +92,17 @@ def _away(said_on: date, unit: str, count: int) -> str:
 
 def _step(match: re.Match[str], said_on: date) -> str:
     steps = {"last": -1, "previous": -1, "this": 0, "next": 1}
-    return _away(said_on, match[2].lower(), steps[match[1].lower()])
+    unit, count = match[2].lower(), steps[match[1].lower()]
+    return _week_away(said_on, count) if unit == "week" else _away(said_on, unit, count)
+
+
+def _week_away(said_on: date, count: int) -> str:
+    """A Sunday ends the week for some, and begins one for others: of the week beside it only that much is told."""
+    if said_on.weekday() != _SUNDAY:
+        return _week(said_on, count)
+    if not count:
+        raise ValueError(count)
+    return f"week {'before' if count < 0 else 'after'} {_full(said_on)}"
 
 
 def _counted(match: re.Match[str], said_on: date, sign: int) -> str:
@@ -90,9 +110,15 @@ def _counted(match: re.Match[str], said_on: date, sign: int) -> str:
     return _away(said_on, match[2].lower(), sign * (int(count) if count.isdigit() else _NUMBERS[count]))
 
 
+def _ago(match: re.Match[str], said_on: date) -> str:
+    if _NOT_ALL.search(match.string, max(0, match.start() - _LOOK_BACK), match.start()):
+        raise ValueError(match[0])
+    return _counted(match, said_on, -1)
+
+
 def _to_come(match: re.Match[str], said_on: date) -> str:
-    before = re.split(r"[.!?]", match.string[: match.start()])[-1]
-    if not _COMING.search(before):
+    before = _CLAUSE_END.split(match.string[: match.start()])[-1]
+    if _RATE.search(before) or not _COMING.search(before):
         raise ValueError(match[0])  # "I read it in two weeks"
     return _counted(match, said_on, 1)
 
@@ -118,6 +144,11 @@ def _weekend(match: re.Match[str], said_on: date) -> str:
     return f"weekend of {_full(saturday)}"
 
 
+# "The last night of our stay" and "my last year of school" are not counted from the day of the message.
+_OF_NOW = r"(?<!\bthe )(?<!\bmy )(?<!\bour )(?<!\byour )(?<!\btheir )(?<!\bits )\b"
+_OF_ELSE = r"\b(?! of\b)"
+
+
 def _rule(pattern: str, meaning: Meaning) -> Rule:
     """A phrase that its date follows in brackets already is left alone."""
     return lazy_pattern(rf"(?:{pattern})(?!\s*[(（])", re.IGNORECASE), meaning
@@ -125,14 +156,15 @@ def _rule(pattern: str, meaning: Meaning) -> Rule:
 
 _RULES: tuple[Rule, ...] = (
     _rule(r"\bthe day before yesterday\b", _by(-2, "day")),
-    _rule(r"(?<!before )\b(?:yesterday|last night)\b", _by(-1, "day")),
+    _rule(rf"(?<!before )(?:\byesterday\b|{_OF_NOW}last night{_OF_ELSE})", _by(-1, "day")),
     _rule(r"\bthe day after tomorrow\b", _by(2, "day")),
     _rule(r"(?<!after )\btomorrow\b", _by(1, "day")),
-    _rule(r"(?<!\bthe )\b(last|previous|next|this) (week|month|year)\b", _step),
-    _rule(r"\b(last|this past|past|this|next) weekend\b", _weekend),
-    _rule(rf"\b(?:last|this past|past) {_WEEKDAY}\b", _last_weekday),
+    _rule(rf"{_OF_NOW}(last|previous|next|this) (week|month|year){_OF_ELSE}", _step),
+    _rule(rf"{_OF_NOW}(last|this|next) weekend{_OF_ELSE}", _weekend),
+    _rule(rf"\b(past) weekend{_OF_ELSE}", _weekend),
+    _rule(rf"(?:{_OF_NOW}last|\b(?:this )?past) {_WEEKDAY}{_OF_ELSE}", _last_weekday),
     _rule(rf"\bthis coming {_WEEKDAY}\b", _coming_weekday),
-    _rule(rf"\b{_COUNT} {_UNIT} ago\b", lambda match, said_on: _counted(match, said_on, -1)),
+    _rule(rf"\b{_COUNT} {_UNIT} ago\b", _ago),
     _rule(rf"\bin {_COUNT} {_UNIT}(?:['’] time)?+\b", _to_come),
 )
 # Without spaces what stands beside may make another word of one: 前天 is none in 目前天气, 昨年 another in 一昨年.
@@ -144,8 +176,10 @@ _UNSPACED_RULES: tuple[Rule, ...] = (
     _rule(r"어제|어젯밤|(?<!一)昨[天晚日夜]|きのう", _by(-1, "day")),
     _rule(r"모레|明後日|(?<!し)あさって|(?<![大然今以之最午雨先随隨年月日])[后後]天(?![气氣空晴])", _by(2, "day")),
     _rule(r"(?<!안)내일(?! ?모레)|明天|明日(?![後香菜美奈])", _by(1, "day")),
-    _rule(rf"(?<!지)지난주말?+|(?<![上早晚])上(?:周|[个個]?星期){_CHINESE_DAY}|先週", _by(-1, "week")),
-    _rule(rf"(?<!다)다음 ?주말?+{_KOREAN_END}|(?<!下)下(?:周|[个個]?星期){_CHINESE_DAY}|(?<!再)来週", _by(1, "week")),
+    _rule(rf"(?<![上早晚])上(?:周|[个個]?星期){_CHINESE_DAY}", _by(-1, "week")),  # which always begins on a Monday
+    _rule(rf"(?<!下)下(?:周|[个個]?星期){_CHINESE_DAY}", _by(1, "week")),
+    _rule(r"(?<!지)지난주말?+|先週", lambda _match, said_on: _week_away(said_on, -1)),
+    _rule(rf"(?<!다)다음 ?주말?+{_KOREAN_END}|(?<!再)来週", lambda _match, said_on: _week_away(said_on, 1)),
     _rule(rf"(?<!지)지난 ?달{_KOREAN_END}|(?<![上早晚])上[个個]月|先月", _by(-1, "month")),
     _rule(rf"(?<!다)다음 ?달{_KOREAN_END}|(?<!下)下[个個]月|(?<![再本近])来月", _by(1, "month")),
     _rule(r"(?<!재)작년|(?<!지)지난해|(?<![过過])去年|(?<!一)昨年", _by(-1, "year")),

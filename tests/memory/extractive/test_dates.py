@@ -5,6 +5,7 @@ import pytest
 from app.memory.extractive.dates import resolved
 
 MONDAY = date(2023, 5, 8)
+SUNDAY = date(2023, 5, 14)
 
 
 @pytest.mark.parametrize(
@@ -23,10 +24,13 @@ MONDAY = date(2023, 5, 8)
         ("next month", "Jun 2023"),
         ("last year", "2022"),
         ("last weekend", "weekend of 6 May 2023"),
+        ("in the past weekend", "weekend of 6 May 2023"),
         ("this weekend", "weekend of 13 May 2023"),
         ("next weekend", "weekend of 20 May 2023"),
         ("two days ago", "6 May 2023"),
+        ("from the city two weeks ago", "week of 24 Apr 2023"),
         ("due in 2 weeks", "week of 22 May 2023"),
+        ("exam, which is in two days", "10 May 2023"),
         ("5 months ago", "Dec 2022"),
         ("어제", "7 May 2023"),
         ("내일", "9 May 2023"),
@@ -52,10 +56,47 @@ def test_a_phrase_that_is_ambiguous_or_already_dated_is_left_alone(text: str) ->
 
 @pytest.mark.parametrize(
     "text",
-    ["I ran daily for the past month.", "The last week of May.", "I'm reading. It took me 5 books in two weeks."],
+    [
+        "I ran daily for the past month.",
+        "The last week of May.",
+        "I'm reading. It took me 5 books in two weeks.",
+        "I did end up reading it in two days.",
+        "It's no surprise that you read it in two weeks.",
+        "How many miles are you willing to hike in a day?",
+        "I will run three times in a week.",
+    ],
 )
 def test_how_long_something_took_is_no_date(text: str) -> None:
     assert resolved(text, MONDAY) == text
+
+
+@pytest.mark.parametrize("count", ["half a", "twenty-five", "1.5", "2,100", "two or three", "2-3", "over ten"])
+def test_a_part_of_a_number_or_a_range_is_no_number_of_years(count: str) -> None:
+    assert resolved(f"It was {count} years ago.", MONDAY) == f"It was {count} years ago."
+    assert resolved(f"It was {count} year ago.", MONDAY) == f"It was {count} year ago."
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["the last night of our stay", "the last Friday of the month", "my last year at college", "last weekend of June"],
+)
+def test_the_last_of_something_else_is_not_counted_from_today(text: str) -> None:
+    assert resolved(text, MONDAY) == text
+
+
+@pytest.mark.parametrize(
+    ("phrase", "meaning"),
+    [
+        ("last week", " (week before 14 May 2023)"),
+        ("next week", " (week after 14 May 2023)"),
+        ("先週", " (week before 14 May 2023)"),
+        ("다음 주", " (week after 14 May 2023)"),
+        ("上周", " (week of 1 May 2023)"),  # a Chinese week always ends on a Sunday
+        ("this week", ""),
+    ],
+)
+def test_a_sunday_may_end_a_week_or_begin_one(phrase: str, meaning: str) -> None:
+    assert resolved(phrase, SUNDAY) == phrase + meaning
 
 
 def test_a_word_that_only_holds_that_of_another_day_is_left_alone() -> None:
