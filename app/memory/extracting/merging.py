@@ -32,14 +32,22 @@ _DENIED: Final = lazy_pattern(
     r"\b(?:not|never|no longer|no more|cannot|stopped|quit|gave up|without|hates?|dislikes?)\b|n't\b"
     r"|\b(?:ha[sd]|have|got|is|are|was|were|with|in|of|eats?|drinks?|uses?|owns?|wants?|needs?|takes?|speaks?) no\b"
     r"|\b(?:nicht|kein\w*|nie|jamais|pas|ne|nunca|nicht mehr|non|não|jamás|tampoco|niet|geen|не|нет|никогда)\b"
-    r"|\b(?:ya|usuari[oa]|él|ella|que|y|pero) no\b|^(?:[A-ZÁÉÍÓÚÑ]\w+ ){1,3}no (?=[a-záéíóúñ]+\b)(?!longer|more)"
+    r"|\b(?:ya|usuari[oa]|él|ella|ellos|ellas|yo|mí|nosotr[oa]s|que|y|pero) no\b"
+    r"|\b(?:el|la|los|las|mis?|sus?|nuestr[oa]s?) \w+(?: de \w+)? no (?=[^\W\d_])|\bn['’](?=\w)"
     r"|\b(?:değil|yok|hiç)\b|\b\w+m[ıiuü]yor\w*|\b\w+m[ae]z\b|\b(?:لا|لم|لن|ليس|ليست)\b|(?<!\w)(?:नहीं|मत)(?!\w)"
     r"|않|(?<![가-힣])안 |(?<![가-힣])못 |그만|(?<!差)不(?![错錯但仅僅过過断斷少同管])|没|沒"
     r"|(?<!なら)(?<!しれ)(?<!いけ)(?<!少)(?<!危)ない|(?<!なり)(?<!しれ)(?<!いけ)ません"
 )
+# Where capitals tell names: "Ana no come carne", "No vivo en Madrid", but not "Ana mora no Porto".
+_DENIED_FIRST: Final = lazy_pattern(r"(?:^|[:,;¿¡] ?)(?:[A-ZÁÉÍÓÚÑ]\w+ ){0,3}[Nn]o (?=[a-záéíóúñ])")
 _CEASED: Final = lazy_pattern(
     r"\b(?:no longer|no more|any ?more|any longer|stopped|quit|gave up)\b|nicht mehr|그만|不再"
+    r"|\b(?:ya no|niet meer|больше не|już nie|não\b.{1,30}\bmais|non\b.{1,30}\bpiù|не\b.{1,30}\bбольше)\b"
+    r"|\bn(?:e |['’])\w+ plus\b|لم يعد|もう.{1,30}(?:ない|ません)"
 )
+# French runs "ne" and "je" into the word behind them; Chinese has no blanks around what denies.
+_ELIDED: Final = lazy_pattern(r"\b([nj])['’](?=\w)", re.IGNORECASE)
+_DENIAL_ZH: Final = lazy_pattern(r"(?<!差)[不没沒](?![错錯但仅僅过過断斷少同管])")
 _ATTITUDES: Final = frozenset(terms("like likes love loves enjoy enjoys hate hates dislike dislikes"))
 _PREFIX: Final = lazy_pattern(r"^[\w .@'’-]{1,60}: ")
 # Words that tell nothing by themselves and turn what is told: "had a dog", "may have", "works before noon"; not May.
@@ -93,14 +101,14 @@ class Said:
 
 
 def said(text: str) -> Said:
-    ordered = tuple(_words(text))
+    ordered = tuple(_words(_DENIAL_ZH.sub("", _ELIDED.sub(r"\1e ", text))))
     now = BEFORE.sub("", text)
     spoken = spoken_of(_PREFIX.sub("", now), ordered)
     relative = _RELATIVE.search(text.casefold())
     whose = (_speaker(text), "" if _TOGETHER.search(text) else other(ordered) or (relative[0] if relative else ""))
     return Said(
         words=frozenset(ordered),
-        denies=_DENIED.search(text.lower()) is not None,
+        denies=_DENIED.search(text.lower()) is not None or _DENIED_FIRST.search(text) is not None,
         ceases=_CEASED.search(text.lower()) is not None,
         spoken=spoken,
         whose=whose,

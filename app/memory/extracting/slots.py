@@ -53,11 +53,12 @@ _EARLY: Final = {
 }
 
 _ADVERBS: Final = (
-    r"(?:now|currently|presently|still|also|just|recently|finally|actually|already|both|all|mostly|mainly|officially"
+    r"(?:now|currently|presently|still|just|recently|finally|actually|already|both|all|mostly|mainly|officially"
     r"|permanently|happily|again)"
 )
 _AUXILIARIES: Final = rf"(?:(?:['’](?:ve|m|re|s)|\s?(?:have|has|am|is|are|been|{_ADVERBS}))\b)*"
-_KIN: Final = rf"\b(?P<kin>(?i:{'|'.join(_OTHERS.split())}))\b"
+_WHICH: Final = "other|second|third|older|elder|younger|eldest|oldest|youngest|middle|little|big|twin|step|half|ex"
+_KIN: Final = rf"\b(?:(?P<which>(?i:{_WHICH}))[ -])?(?P<kin>(?i:{'|'.join(_OTHERS.split())}))\b"
 _NO_NAME: Final = (
     r"(?:I|We|You|User|The|This|That|These|Those|It|She|He|They|My|Our|Your|His|Her|Their|There|Here|What|Who|When|Where"
     r"|Since|After|Before|If|Yes|No|And|But|So|Then|Also)\b"
@@ -167,6 +168,16 @@ _FRAMES: Final = (
 _VALUE: Final = lazy_pattern(rf"{frames.NAME}[\w'’-]*(?: {frames.NAME}[\w'’-]*)*")
 _COPULA: Final = lazy_pattern(r"['’](?:m|re|s)\b|\b(?:am|is|are)\b")
 _PERFECT: Final = lazy_pattern(r"['’]ve\b|\b(?:have|has)\b")
+_MOVED: Final = lazy_pattern(r"\b(?:moved|relocated)\b")
+_LONG_AGO: Final = lazy_pattern(
+    r"(?i:\bwhen (?:i|we|he|she|they|(?:the )?user) (?:was|were)\b|\bas an? (?:child|kid|baby|boy|girl|teen\w*)\b"
+    r"|\bin (?:the )?19\d\d)"
+)
+# Of the frames of other languages, which do not say what may stand before or within them.
+_NOT: Final = lazy_pattern(
+    r"(?i:\b(?:no|non|não|ne|n['’]|nicht|niet|не|nunca|jamás|nie|nooit|jamais|никогда)(?!\w)|\bkein)"
+)
+_BEFORE: Final = 12  # characters
 _OF_NONE: Final = frozenset({"", "my", "our", "the", "a", "s", "new", "current", "total", "whole", "overall", "is"})
 
 
@@ -209,7 +220,7 @@ def other(words: Sequence[str]) -> str:
 
 
 def _found(frame: _Frame, text: str) -> re.Match[str] | None:
-    """What was, and is no more, is not told: "lived in Tokyo", but "has lived in Tokyo"."""
+    """What was, and is no more or is not, is not told: "lived in Tokyo", but "has lived in Tokyo"."""
     match = frame.pattern.search(text) if not frame.verbs or any(verb in text for verb in frame.verbs) else None
     if match is None:
         return None
@@ -217,7 +228,9 @@ def _found(frame: _Frame, text: str) -> re.Match[str] | None:
     auxiliaries = held.get("auxiliaries") or ""
     if (frame.copula and not _COPULA.search(auxiliaries)) or (held.get("past") and not _PERFECT.search(auxiliaries)):
         return None
-    return match
+    if not frame.verbs and _NOT.search(text, max(0, match.start() - _BEFORE), match.end()):
+        return None
+    return None if _MOVED.search(match[0]) and _LONG_AGO.search(text) else match
 
 
 def _whose(match: re.Match[str]) -> tuple[str, str]:
@@ -226,7 +239,7 @@ def _whose(match: re.Match[str]) -> tuple[str, str]:
     kin = next(terms(held["kin"]), "") if held.get("kin") else ""
     who = _ALIKE.get(kin, kin) or held.get("named", "")
     of = held.get("of", "")
-    return " ".join(filter(None, ["" if of in _OF_NONE else of, held.get("called", "")])), who
+    return " ".join(filter(None, [held.get("which", ""), "" if of in _OF_NONE else of, held.get("called", "")])), who
 
 
 def _value(text: str, match: re.Match[str]) -> str:
