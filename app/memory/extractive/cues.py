@@ -38,10 +38,11 @@ def _cue(english: str, other: str, *, unless: re.Pattern[str] | None = None) -> 
     return _Cue(lazy_pattern(rf"\b(?:{english})\b"), lazy_pattern(other), unless)
 
 
-# What somebody else said or wrote, or a caption: its words say nothing of the sentence they stand in. Its length is
-# bounded: else the rest of the text would be searched for the end of each quotation that has none.
+# What somebody else said or wrote, a line of their mail too, or a caption: its words say nothing of the sentence they
+# stand in. Its length is bounded: else the rest of the text would be searched for the end of each that has none.
 _NOT_OWN = lazy_pattern(
-    r'"[^"]{12,400}"|“[^“”]{12,400}”|„[^“”]{12,400}[“”]|«[^«»]{12,400}»|[「『][^「」『』]{6,400}[」』]|^\[[^\[\]]*\]$'
+    r'"[^"]{12,400}"|“[^“”]{12,400}”|„[^“”]{12,400}[“”]|«[^«»]{12,400}»|[「『][^「」『』]{6,400}[」』]'
+    r"|^\[[^\[\]]*\]$|^> .*"
 )
 
 _DECISION = _cue(
@@ -68,7 +69,7 @@ _PREFERENCE = _cue(
     rf"|i(?:'m| am)(?:{_ADVERB}| very| so| totally| not)? (?:into|a (?:\w+ )?fan|fond)|prefer|favou?rites?|can't stand"
     r"|allergic|i'd rather|i(?:'d| would)(?: \w+)? (?:like|love)|passionate about"
     r"|from now on|a rule|(?:^|please )(?:always|never)"
-    r"(?! (?:had|been|here|saw|thought|knew|seen|got|did|felt|heard|met|were|was|give up|\w+ed|\w+ing)\b)"
+    r"(?! (?:had|been|here|saw|thought|knew|seen|got|did|felt|heard|met|were|was|mind|give up|\w+ed|\w+ing)\b)"
     r"|(?:^|(?:please|but|and) )(?:don't|do not)"
     r"(?! (?:worry|forget|mind|hesitate|give up|be|know|think|get|let|you|we|i|miss|feel|have)\b)",
     r"좋아|싫어|선호|즐겨|喜欢|喜歡|偏好|讨厌|討厭|最爱|最愛|好き|嫌い|好む|大好"
@@ -140,7 +141,7 @@ _UNMARKED_QUESTION = lazy_pattern(
     r"(?:(?:and|but|so|ok|okay|hey|hi|also),? )?"
     r"(?:(?:how|what|why|where|who|when|which)(?:'s)? (?:can|could|do|does|did|is|are|was|were|should|would|will|to"
     r"|many|much|long|often|about|if|(?:kind|sort|type)s? of)|(?:is|are|was|were) (?:it|there|this|that|these|they)"
-    r"|(?:do|does|did) (?:you|it|they|we|i))\b.*[^.!]",
+    r"|(?:do|does|did) (?:you|it|they|we|i)|(?:am|was|can|could|may|shall|should|will|would) (?:i|we))\b.*[^.!]",
     re.IGNORECASE,
 )
 _REQUEST = _cue(

@@ -13,13 +13,14 @@ from app.kit.patterns import lazy_pattern
 from app.memory.extractive.dates import resolved
 from app.memory.extractive.lasting import lasting_tag
 from app.memory.extractive.observer import line
-from app.memory.extractive.selection import candidates
+from app.memory.extractive.selection import candidates, is_machine, is_ours
 from app.memory.extractive.sentences import sentences
 from app.memory.log import render
 from app.memory.model import ExtractorInput, Item, ObserverInput, Priority
-from app.sessions.model import Message, Role
+from app.sessions.model import Message
 
 TYPED_CHARACTERS_MAX: Final = 1_500
+NAME_WORDS_MAX: Final = 3
 _ASSISTANT: Final = lazy_pattern(r"(?:assistant|system|tool|external source)\b", re.IGNORECASE)
 
 
@@ -38,7 +39,7 @@ def _facts_said(source: ExtractorInput, count: Callable[[str], int]) -> Iterator
     for sentence in candidates(ObserverInput(messages=own), count):
         message = sentence.message
         said_on = message.created_at.astimezone(source.timezone).date()
-        tag = lasting_tag(resolved(sentence.said.text, said_on), ours=_is_ours(message))
+        tag = lasting_tag(resolved(sentence.said.text, said_on), ours=is_ours(message))
         if tag is not None:
             yield replace(line([sentence], source.timezone), tag=tag, day=day_label(said_on))
 
@@ -48,17 +49,13 @@ def _is_pasted(message: Message) -> bool:
     return sum(len(str(part.get("text") or "")) for part in message.parts) > TYPED_CHARACTERS_MAX
 
 
-def _is_ours(message: Message) -> bool:
-    """The assistant of a person speaks; one with a name may be another person."""
-    return message.role is not Role.USER and not message.name
-
-
 def _facts_of(item: Item) -> Iterator[Item]:
     """A line for each of its sentences that is worth knowing later; none of a line that is not the user's or ours."""
     if item.origin or item.uncertain or item.priority is Priority.LOW:
         return
     speaker, colon, words = item.text.partition(": ")
-    ours = _ASSISTANT.match(item.text) is not None
+    named = bool(colon) and len(speaker.split()) <= NAME_WORDS_MAX
+    ours = _ASSISTANT.match(item.text) is not None or (named and is_machine(speaker))
     for sentence in sentences(words if colon else item.text):
         tag = lasting_tag(sentence, ours=ours)
         if tag is not None:

@@ -13,7 +13,8 @@ from app.memory.model import Tag
 
 # What speaks of the speaker for longer than today.
 _PROFILE: Final = lazy_pattern(
-    r"\b(?:my name is|call me"
+    r"\b(?:my name is"
+    r"|call me(?! (?:back|later|again|when|if|at|on|in|by|before|after|any|now|to(?:day|morrow|night))\b)"
     r"|i(?:'m| am) (?:(?:not|no longer) )?(?:an? (?!(?:bit|little|lot|couple|huge|big|few)\b)|from|based|married|single"
     r"|divorced|vegan|vegetarian|allergic|\d+)"
     r"|i (?:no longer|don't|do not) (?:live|work|study|own)"
@@ -48,6 +49,19 @@ _PASSING: Final = lazy_pattern(
     r"|\bgiv(?:e|ing) up\b|\bmak(?:e|ing) it happen\b|\bkeep (?:it|them) up\b|\d% agree\b|\bcan't wait\b",
     re.IGNORECASE,
 )
+# What is only supposed, played, an example, or said by somebody else, who may be wrong.
+_UNREAL: Final = lazy_pattern(
+    r"^(?:suppos(?:e|ing)|assum(?:e|ing)|pretend|hypothetically|role-?play\w*"
+    r"|(?:let's|let us) (?:say|pretend|imagine|assume|suppose)|in (?:my|the|this|a) (?:dream|story|game|novel|scenario)"
+    r"|as a joke|according to)\b"
+    r"|\b(?:kidding|joking)\b"
+    r"|\b(?:wonder|ask)(?:s|ed|ing)? (?:me |us )?(?:if|whether|what|which|who|where|why|how)\b"
+    r"|\b(?:you|he|she|they|people) (?:says?|said|told (?:me|us|them)|thinks?|thought|believes?|claim(?:s|ed)?)\b"
+    r"[^,;]{0,20}\bi\b"
+    r"|\b(?:said|says|reads|wrote|writes|sentence is|text is|example|instance):"
+    r"|[你您他她](?:们|們)?(?:都|刚才|剛才)?(?:说|說|觉得|覺得|以为|以為|认为|認為)我",
+    re.IGNORECASE,
+)
 # What points at something that an earlier sentence named: "I chose them".
 _POINTING: Final = lazy_pattern(
     r"^(?:that|this|which)\b|\b(?:it|them|'em|they|these|those|he|she|him|her|there)\b", re.IGNORECASE
@@ -75,6 +89,8 @@ def lasting_tag(sentence: str, *, ours: bool) -> Tag | None:
     if cues.is_question(sentence) or cues.is_reaction(sentence) or cues.is_pleasantry(sentence):
         return None
     sentence = cues.own_words(sentence)
+    if _UNREAL.search(sentence):
+        return None
     if (_PASSING.search(sentence) or _points(sentence)) and not _BINDING.search(sentence):
         return None
     tag = cues.tag_of(sentence)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from app.kit.patterns import lazy_pattern
 from app.kit.words import terms
 from app.memory.extractive import cues
 from app.memory.extractive.lasting import tells_of_self
@@ -17,6 +18,10 @@ from app.sessions.model import Message, PartType, Role
 GIST_SHARE = 0.6
 # Tokens of a line beside its words: mark, tag, speaker and citation.
 LINE_TOKENS = 10
+_MACHINE = lazy_pattern(
+    r"(?:^|[\W_])(?i:ai|assistant|agent|(?:chat)?bot|copilot|gpt|llm|model|system)(?:$|[\W_\d])"
+    r"|(?:AI|Agent|Assistant|Bot)$|助手|助理|アシスタント|어시스턴트|도우미"
+)
 WEIGHTY = frozenset({Tag.DECISION, Tag.PREFERENCE})
 BRIEF_TOKENS = 8  # of a sentence that is kept because it tells who somebody is: a longer one is judged by its words
 LINE_CHARACTERS_MAX = 600
@@ -70,7 +75,7 @@ def _in_voice(said: Assertion, message: Message) -> Assertion:
     """
     if message.is_foreign:
         return replace(said, corrects=False)
-    if message.role is Role.USER or message.name:
+    if not is_ours(message):
         return said
     calls = any(part.get("type") == PartType.TOOL_CALL for part in message.parts)
     its_own = {Tag.DECISION} if calls else {Tag.DECISION, Tag.NEXT_STEP}
@@ -78,6 +83,15 @@ def _in_voice(said: Assertion, message: Message) -> Assertion:
     is_told = wishes or (said.tag not in WISHES if said.tag is not Tag.OUTCOME else cues.is_own_deed(said.text))
     tag = said.tag if is_told else Tag.FACT
     return replace(said, tag=tag, corrects=said.corrects and cues.is_admission(said.text))
+
+
+def is_ours(message: Message) -> bool:
+    """The assistant of a person speaks; one with a name may be another person, but for "AI" or "TravelBot"."""
+    return message.role is not Role.USER and (not message.name or is_machine(message.name))
+
+
+def is_machine(name: str) -> bool:
+    return _MACHINE.search(name) is not None
 
 
 def sentences_of(message: Message) -> Iterator[str]:

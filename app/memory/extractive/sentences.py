@@ -1,6 +1,7 @@
 """Plain sentences out of whatever a message holds: markup off, code out, our own markup defused."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from app.kit.patterns import lazy_pattern
@@ -19,6 +20,7 @@ _TAG = lazy_pattern(
     r"|strong|sub|sup|svg|table|tbody|td|textarea|tfoot|th|thead|title|tr|u|ul)\b)[^<>]*>",
     re.IGNORECASE,
 )
+_QUOTING = lazy_pattern(r"\s*>\s*[^\W_]")  # a line of somebody else's mail
 _LINE_HEAD = lazy_pattern(r"^\s*(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,2}[.)]\s+|\|)+")
 # Only what is in pairs of stars: underscores and single stars are parts of names, paths and formulas as often.
 _EMPHASIS = lazy_pattern(r"(?<![A-Za-z0-9*])\*\*(?=\S)(.{1,400}?)(?<=\S)\*\*")
@@ -27,7 +29,11 @@ _LINK = lazy_pattern(r"\[([^\[\]]+)\]\((?:https?:)?[^()\s]+\)")
 _MARKS = lazy_pattern("|".join(priority.value for priority in Priority) + "|\ufe0f")
 _BLOCK_TAG = lazy_pattern(r"<\s*/?\s*(observations|current-task|suggested-response)\b[^<>]*>?", re.IGNORECASE)
 _CITATION = lazy_pattern(r"#(?=\d)")
-_CONTROL = lazy_pattern(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u2060\ufeff\ud800-\udfff]")
+# Not the joiners, which are of Persian and Indic words and of emoji.
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u2060\ufeff\ud800-\udfff]")
+_JOINER = "\u200d"
+_SKINS = range(0x1F3FB, 0x1F400)
+_RUN_CUT = lazy_pattern(r"(?<![!-~])[!-~]{2,40}$")  # a number, word or path between signs without spaces
 
 _ABBREVIATION = lazy_pattern(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Fig)|\b[A-Z])\.$")
 _LOOK_BACK = 8  # characters: longer than any abbreviation
@@ -49,12 +55,13 @@ _NOT_TOLD = lazy_pattern(
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a message, each on one line and at most SENTENCE_CHARACTERS_MAX long."""
+    """The sentences of a message, on one line each, at most SENTENCE_CHARACTERS_MAX long; a quoted one keeps its >."""
     for line in filter(str.strip, _unmarked(_FENCE.sub("\n", text)).splitlines()):
         plain = neutral(_LINK.sub(r"\1", _LINE_HEAD.sub("", _EMPHASIS.sub(r"\1", line))))
+        is_quoted = _QUOTING.match(line) is not None
         for sentence in _split(plain):
             for piece in _pieces(sentence):
-                yield from _told_and_asked(piece)
+                yield from [shortened(f"> {piece}", SENTENCE_CHARACTERS_MAX)] if is_quoted else _told_and_asked(piece)
 
 
 def _unmarked(text: str) -> str:
@@ -119,9 +126,25 @@ def _pieces(sentence: str) -> Iterator[str]:
 
 
 def shortened(text: str, characters: int) -> str:
-    """The head of a text, ending after a whole word where there is one."""
+    """The head of a text, ending after a whole word, number or sign of several characters where there is one."""
     if len(text) <= characters:
         return text
-    head = text[: characters - 1]
-    whole, _, rest = head.rpartition(" ")
-    return (whole if whole and len(rest) < characters // 2 else head).rstrip(" ,;:，、") + "…"
+    whole, _, rest = text[: characters - 1].rpartition(" ")
+    if whole and len(rest) < characters // 2:
+        head = whole
+    else:
+        run = _RUN_CUT.search(text[:characters])
+        head = text[: run.start() if run and run.start() else _end_of_sign(text, characters - 1)]
+    return head.rstrip(" ,;:，、") + "…"
+
+
+def _end_of_sign(text: str, at: int) -> int:
+    """``at``, or before it where what a reader sees as one sign is cut: a letter with marks, a joined emoji."""
+    end = at
+    while end and (_is_joined(text[end]) or text[end - 1] == _JOINER):
+        end -= 1
+    return end or at
+
+
+def _is_joined(character: str) -> bool:
+    return character == _JOINER or ord(character) in _SKINS or unicodedata.category(character)[0] == "M"

@@ -81,6 +81,21 @@ async def test_what_a_user_says_of_their_life_is_kept(text: str, tag: Tag) -> No
         "I've heard that the Hotel Porto has a bar.",
         "I think I'll set up a corner in the garden with pillows and blankets.",
         "I can't wait to see Lisbon.",
+        "Never mind.",
+        "Call me back when you can.",
+        "am i allergic to penicillin",
+        "Should I move to Porto in May",
+        "Suppose I live in Porto and work at Acme.",
+        "Let's say I am a doctor in Boston.",
+        "Roleplay: I am Napoleon and I live on Elba.",
+        "I'm kidding, I live on Mars.",
+        "In this story I am a detective in Paris.",
+        "I wonder if I have two dogs.",
+        "You told me I live in Porto.",
+        "He asked whether I live in Porto.",
+        "Her page says: I live in Porto.",
+        "他说我住在里斯本。",
+        "> I live in Porto with my two dogs.",
         'Dana wrote "I want to move to Madrid in May" and "My name is Eva again".',
     ],
 )
@@ -117,6 +132,13 @@ async def test_a_person_in_the_role_of_the_assistant_is_a_person() -> None:
     assert await facts(said("I live in Lisbon.", role=Role.ASSISTANT, name="Gina")) == [
         (Tag.FACT, "Gina: I live in Lisbon.")
     ]
+
+
+@pytest.mark.parametrize("name", ["AI", "support_agent", "TravelBot", "AI助手"])
+async def test_an_assistant_that_is_called_one_is_no_person(name: str) -> None:
+    message = said("I love trips to Lisbon, and I have two dogs.", role=Role.ASSISTANT, name=name)
+    assert await facts(message) == []
+    assert await facts(items=noted(message)) == []
 
 
 async def test_dates_are_told_so_that_they_can_be_read_later() -> None:

@@ -361,6 +361,13 @@ def test_what_an_assistant_drafts_or_explains_is_nobodys_wish(text: str) -> None
     assert (line.tag, of_person.tag in {Tag.PREFERENCE, Tag.NEXT_STEP}) == (Tag.FACT, True)
 
 
+def test_what_somebody_else_wrote_in_a_quoted_mail_is_told_as_a_quotation() -> None:
+    (line,) = noted(said("> I decided to cancel the order of 12 chairs.\nThat was Bob, about the order of last May."))
+
+    assert line.text.startswith("User: > I decided to cancel the order of 12 chairs.")
+    assert line.tag is not Tag.DECISION
+
+
 def test_what_an_assistant_is_doing_is_no_next_step() -> None:
     announced = {"type": "text", "text": "I'll look for hotels in Porto and Lisbon with 3 stars."}
     call = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {}}

@@ -1,6 +1,6 @@
 import pytest
 
-from app.memory.extractive.sentences import SENTENCE_CHARACTERS_MAX, sentences
+from app.memory.extractive.sentences import SENTENCE_CHARACTERS_MAX, sentences, shortened
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,8 @@ from app.memory.extractive.sentences import SENTENCE_CHARACTERS_MAX, sentences
             ["Sort: give away.", "Then rest.", "2. Paint it.", "3. Go."],
         ),
         ("12.", ["12."]),
+        ("Hi,\n> I quit. Call me!\n>\nWhy?", ["Hi,", "> I quit.", "> Call me!", "Why?"]),
+        ("می\u200cخواهم 👨\u200d👩\u200d👧", ["می\u200cخواهم 👨\u200d👩\u200d👧"]),
         ('She wrote "I quit. I want to move." Help!', ['She wrote "I quit. I want to move."', "Help!"]),
         ('It is 10" wide. It is old.', ['It is 10" wide.', "It is old."]),
         ("<html><style>a{b:1}</style><body>Your name is <b>Ana</b>.</body></html>", ["Your name is Ana ."]),
@@ -87,6 +89,21 @@ def test_a_quotation_without_end_is_cut_where_its_sentences_end() -> None:
 @pytest.mark.parametrize("text", ["word " * 500, "x" * 5_000, "很长，" * 500])
 def test_no_sentence_is_longer_than_the_limit(text: str) -> None:
     assert all(len(sentence) <= SENTENCE_CHARACTERS_MAX for sentence in sentences(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "head"),
+    [
+        ("订单的总金额是12345元", "订单的总金额是"),
+        ("合計金額は3,200円", "合計金額は"),
+        ("x" * 20, "x" * 9),
+        ("word and more", "word and"),
+        ("あいうえおかき👨\u200d👩\u200d👧", "あいうえおかき"),
+        ("नमस्कारमीपुणेकर", "नमस्कारमी"),
+    ],
+)
+def test_no_number_and_no_sign_is_cut_in_two(text: str, head: str) -> None:
+    assert shortened(text, 10) == head + "…"
 
 
 @pytest.mark.timeout(60)
