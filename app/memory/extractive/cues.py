@@ -119,9 +119,12 @@ _OWN_DEED = _cue(
     rf"(?:has|have)(?: (?:now|also|already|all|just|successfully))* been (?:now |successfully |fully )?{_DEED}"
     rf"|(?:is|are|was|were) (?:now |already |successfully |fully )(?:been )?{_DEED}"
     rf"|your [^.]{{0,60}}\b(?:is|are|was|were) {_DEED}"
-    rf"|(?:i|we)(?:['’]ve| have)?(?: now| just| also| successfully| already)* {_DEED}|successfully",
-    rf"^\W*(?:all |now )?{_DEED}\b|(?:已(?:经|經)?|帮您|幫您).{{0,8}}(?:完成|解决|取消|预订|預訂)|完了しました"
-    r"|(?:완료|처리)(?:됐|되었|했|하였)",
+    rf"|(?:i|we)(?:['’]ve| have)?(?: now| just| also| successfully| already)* {_DEED}"
+    r"|(?:(?:i|we)(?:['’]ve| have)?|been|is|are|was|were) successfully \w+"
+    r"|(?:(?:been|was|were) \w+|completed|finished|ran) successfully(?!\s(?!and\b)\w)",
+    rf"^\W*(?:all |now )?{_DEED}\b(?![^.!?]{{0,40}}:)"
+    r"|(?:已(?:经|經)?|帮您|幫您).{0,8}(?:完成|解决|取消|预订|預訂)|完了しました|(?:완료|처리)(?:됐|되었|했|하였)",
+    unless=_UNDONE,
 )
 _TAGS = (
     (Tag.DECISION, _DECISION),
