@@ -45,17 +45,20 @@ _NOT_OWN = lazy_pattern(
     r"|^\[[^\[\]]*\]$|^> .*"
 )
 
+# Behind a word of so many letters that is looked for, as few sentences have it.
+_NOT_BEFORE = "".join(rf"(?<!{no} \w{{{n}}})" for n in (4, 6, 7) for no in ("n['’]t", "not", "never", "yet"))
 _DECISION = _cue(
     # What must not stand before a word is looked for behind it: few sentences have the word.
-    r"decided(?<!n't decided)(?<!n’t decided)(?<!not decided)(?<!never decided)(?<!yet decided)"
-    r"|(?:made|make|took) (?:my|our|the|a) (?:final )?decision|(?:my|our|final) decision (?:is|was)|decision:"
-    r"|we agreed|agreed (?:to|on|that)|chose|settled on|going with(?<!keep going with)(?<!keeps going with)"
+    r"(?:decided|agreed(?= (?:to|on|that)\b)|(?:made|took)(?= (?:my|our|the|a) (?:final )?decision\b))"
+    rf"{_NOT_BEFORE}|(?:my|our|final) decision (?:is|was)|decision:|we agreed|chose|settled on"
+    r"|going with(?<!keep going with)(?<!keeps going with)"
     r"|go with(?<!to go with)|(?:gonna|going to|want to|like to) go with|let's use|opted|made up my mind"
     # Consent, which settles what was offered in words that were said before.
     r"|please (?:\w+ )?(?:proceed|go ahead|cancel|book|use|change|upgrade|downgrade|update|remove|add|charge)"
     r"|go ahead (?:and|with)|proceed with|i confirm"
     r"|let's (?:just )?(?:proceed|cancel|book|go ahead|move on|stick with)",
-    r"결정했|(?<!설)(?<!규)(?<!수)(?<!측)(?<!지)정했|하기로|고르기로|(?<!的)(?<!来)(?<!來)决定(?!的|权|性|因素)|(?<!の)決定|选定|決め"
+    r"결정했|(?<!설)(?<!규)(?<!수)(?<!측)(?<!지)정했|하기로|고르기로|(?<!的)(?<!来)(?<!來)(?<![没不未])(?<!没有)决定(?!的|权|性|因素)|(?<!の)決定|选定"
+    r"|決め(?!てい?(?:ません|ない|なかった)|られ)"
     r"|\b(?:decid(?:i|í|imos|ido)|j'ai décidé|nous avons décidé|entschieden|beschlossen|deciso|postanowi\w+"
     r"|zdecydowa\w+|решил[аи]?)\b|قررنا|قررت|तय किया|फैसला किया",
 )
@@ -84,8 +87,8 @@ _NEXT_STEP = _cue(
     r"|(?:need|have|needs) to|todo|to-do|hop(?:e|ing) to|deadline|due (?:on|by)|remind me|scheduled"
     r"|next (?:week|month|year)"
     r"|tomorrow|looking forward to|working on|want(?:s|ing)? to",
-    r"예정|계획|할 거|하려고|내일|다음 ?주|打算|计划|計劃|准备|準備|将要|明天|下周|予定|つもり|計画|明日|来週"
-    r"|するつもり",
+    r"예정|계획|할 거|하려고|내일|다음 ?주|(?<![不没沒])(?:打算|计划|計劃|准备|準備)|将要|明天|下周|予定"
+    r"|つもり|計画|明日|来週|するつもり",
 )
 _ISSUE = _cue(
     r"(?<!\bno )(?<!\b0 )(?<!\bwithout )(?:errors?|exceptions?|failures?|bugs?|problems?|timeouts?)"
@@ -108,7 +111,7 @@ _OUTCOME = _cue(
     r"|passed(?! (?:away|down|on\b|out))|won(?!['’]t)|got the job|graduated|got accepted"
     r"|(?:been|was|were|is|are|it|they|offer) accepted|accepted (?:the|my|our|an?|their)|launched|created|updated",
     r"완료|성공|끝냈|마쳤|해결|해냈|完成了|成功了|已(?:经|經)?(?:完成|解决|解決|成功)|解决了|解決(?:了|し)|搞定|通过了"
-    r"|終わっ|終えた|できました|終了",
+    r"|終わっ(?!てい?(?:ません|ない))|終えた|できました|終了",
     unless=_UNDONE,
 )
 _DEED = (

@@ -40,6 +40,28 @@ def test_what_is_not_done_is_none(sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "sentence",
+    [
+        "We haven't decided on Postgres.",
+        "We have not agreed on a price.",
+        "I never agreed to that.",
+        "We haven’t made a final decision.",
+        "我还没决定去北京。",
+        "我没有决定。",
+        "まだ決めていません。",
+        "まだ終わっていません。",
+        "我不打算去北京。",
+    ],
+)
+def test_what_is_not_decided_or_planned_is_only_told(sentence: str) -> None:
+    assert tag_of(sentence) is Tag.FACT
+
+
+def test_a_decision_that_is_to_be_made_is_a_next_step() -> None:
+    assert tag_of("I have to make a decision by Friday.") is Tag.NEXT_STEP
+
+
+@pytest.mark.parametrize(
     ("sentence", "own"),
     [
         ("Your reservation has been canceled.", True),
