@@ -218,7 +218,7 @@ def _among(old: Said, new: Said) -> Relation | None:
             return Relation.SAME
         if one < other and _says_it(new, old):
             return Relation.REFINES
-    return Relation.CONTRADICTS if new.spoken.replaces(old.spoken) else None
+    return Relation.CONTRADICTS if new.spoken.replaces(old.spoken, alike=overlap(one, other)) else None
 
 
 def _says_it(larger: Said, smaller: Said) -> bool:

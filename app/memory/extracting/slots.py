@@ -41,6 +41,9 @@ _OPENING: Final = frozenset(
         " chose chosen choose settled deadline due birthday scheduled appointment budget address phone email timezone"
     )
 )
+# Of these the object is only a word at the end, which may be of another thing: two decisions about Oslo.
+_LOOSE: Final = frozenset({"choice", "chosen"})
+ALIKE_MIN: Final = 0.4
 # One of each thing: "the deadline of the report" names it first, "prefers a window seat" last.
 _EARLY: Final = {
     term: (kind, at)
@@ -79,6 +82,7 @@ _NO_EMPLOYER: Final = (
 _WORKS: Final = rf"(?:works?|working|(?P<past>worked))(?: {_ADVERBS}| full[- ]time| part[- ]time)*"
 _STARTED: Final = r"(?:started|began) (?:to work|work|working) "
 _NAMES: Final = r"(?:called|named|known as) [^a-z\s]"
+_OWNER: Final = r"(?:(?!user['’])(?P<owner>\w[\w-]{0,40})['’]s )?"
 _YEARS: Final = r"(?:about |almost |nearly )?\d{1,3}(?: years?[ -]old\b|[.!]?$)"
 
 
@@ -148,7 +152,8 @@ _FRAMES: Final = (
         ("budget",),
         ("udget",),
         lazy_pattern(
-            r"(?i:\b(?:(?P<of>[a-z]+) )?budget(?: (?:for|on) (?:the |my |our |this |an? )?(?P<called>[^\W\d]\w*))?)"
+            rf"(?i:\b{_OWNER}(?:(?P<of>[a-z]+) )?budget"
+            r"(?: (?:for|on) (?:the |my |our |this |an? )?(?P<called>[^\W\d]\w*))?)"
             r"(?: is| of|:| (?:was |has been )?(?:raised|cut|changed) to)[^.;\d]{0,20}\d"
         ),
     ),
@@ -156,7 +161,7 @@ _FRAMES: Final = (
         ("reached",),
         ("mail", "hone", "ddress", "zone"),
         lazy_pattern(
-            r"(?i:\b(?:(?P<of>[a-z]+) )?(?P<called>e-?mail|phone|address|time ?zone)(?: address| number)?)"
+            rf"(?i:\b{_OWNER}(?:(?P<of>[a-z]+) )?(?P<called>e-?mail|phone|address|time ?zone)(?: address| number)?)"
             r"(?: is|:| has changed to)(?: now)? \S*[\d@/]"
         ),
     ),
@@ -177,6 +182,8 @@ _LONG_AGO: Final = lazy_pattern(
 _NOT: Final = lazy_pattern(
     r"(?i:\b(?:no|non|não|ne|n['’]|nicht|niet|не|nunca|jamás|nie|nooit|jamais|никогда)(?!\w)|\bkein)"
 )
+_SUPPOSED: Final = lazy_pattern(r"(?i:if|unless|suppos(?:e|ing)|assuming|si(?! è)|wenn|falls|если)\b")
+_TITLES: Final = frozenset(terms("dr doctor mr mrs ms prof professor"))
 _BEFORE: Final = 12  # characters
 _OF_NONE: Final = frozenset({"", "my", "our", "the", "a", "s", "new", "current", "total", "whole", "overall", "is"})
 
@@ -192,14 +199,17 @@ class Spoken:
     ends: frozenset[Slot]
     values: frozenset[tuple[Slot, str]]
 
-    def replaces(self, earlier: Self) -> bool:
-        """Whether this tells another value of what the earlier one told."""
+    def replaces(self, earlier: Self, *, alike: float) -> bool:
+        """Whether this tells another value of what the earlier one told; ``alike``: the share of common words."""
         same = {slot for slot, _ in self.values & earlier.values}
-        return bool((earlier.tells & self.ends) - same)
+        told = {slot for slot in earlier.tells & self.ends if alike >= ALIKE_MIN or slot[0] not in _LOOSE}
+        return bool(told - same)
 
 
 def spoken_of(text: str, words: Sequence[str]) -> Spoken:
     """``text`` without who says it, and its content ``words``."""
+    if _SUPPOSED.match(text):
+        return Spoken(frozenset(), frozenset(), frozenset())
     found = [(frame, match) for frame in _FRAMES if (match := _found(frame, text))]
     tells = {(kind, *_whose(match)) for frame, match in found for kind in frame.kinds} | set(_early(words))
     ends = {(kind, *_whose(match)) for frame, match in found for kind in frame.ends}
@@ -237,7 +247,7 @@ def _whose(match: re.Match[str]) -> tuple[str, str]:
     """Of which of several it is, and whose."""
     held = {name: (value or "").strip().casefold() for name, value in match.groupdict().items()}
     kin = next(terms(held["kin"]), "") if held.get("kin") else ""
-    who = _ALIKE.get(kin, kin) or held.get("named", "")
+    who = _ALIKE.get(kin, kin) or held.get("named", "") or held.get("owner", "")
     of = held.get("of", "")
     return " ".join(filter(None, [held.get("which", ""), "" if of in _OF_NONE else of, held.get("called", "")])), who
 
@@ -252,6 +262,6 @@ def _early(words: Sequence[str]) -> Iterator[Slot]:
     """What one of the first words speaks of, with its object: there is one for each."""
     for at, word in enumerate(words[:EARLY_WORDS]):
         if (kind := _EARLY.get(word)) is not None:
-            rest = [*words[:at], *words[at + 1 :]]
+            rest = [other for other in (*words[:at], *words[at + 1 :]) if other not in _TITLES]
             yield kind[0], rest[kind[1]] if rest else "", ""
             return
