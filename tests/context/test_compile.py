@@ -301,6 +301,13 @@ def test_what_is_left_out_for_incoming_messages_and_what_is_to_be_observed_again
     assert compile_context(snapshot(log[8:11], rebuilding=((3, 6),)), asked).omitted.messages == 3 + 4
 
 
+def test_incoming_messages_that_are_left_out_count_as_left_out() -> None:
+    log = log_of(*(user("word " * 50) for _ in range(12)))
+    context = compile_context(snapshot(log[:3]), ask(message_budget=200, incoming=log[3:]))
+    left_out = 12 - len(context.payload["messages"])
+    assert (context.omitted.messages, context.omitted.unobserved_messages) == (left_out, left_out)
+
+
 def test_what_is_to_be_observed_again_counts_as_unobserved_where_the_budget_cut_it_off() -> None:
     said = [user("word " * 50) for _ in range(20)]
     context = compiled(*said, asked={"message_budget": 400}, observed_seq=20, rebuilding=((3, 6),))

@@ -58,7 +58,8 @@ def _messages(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     omitted = replace(
         draft.omitted,
         messages=max(first - snapshot.tail_from_seq - passed_by, 0)  # what the log stands for was not left out
-        + count_before(snapshot.tail_from_seq, snapshot.rebuilding),
+        + count_before(snapshot.tail_from_seq, snapshot.rebuilding)
+        + sum(message.seq > snapshot.last_seq for message in tail.dropped),  # incoming ones
         unobserved_messages=snapshot.unobserved_omitted
         + sum(not snapshot.is_told(message.seq) for message in tail.dropped),
     )
