@@ -1,5 +1,6 @@
 """Where the cursor and the tail stand after an activation (memory-rules.md section 6; the clocks of section 3)."""
 
+import asyncio
 from datetime import date, datetime
 from uuid import UUID
 
@@ -30,7 +31,8 @@ async def advance(store: MemoryStore, tx: Tx, session_id: UUID, rules: Rules, fe
 
 async def start_of_group(store: MemoryStore, tx: Tx, session_id: UUID, seq: int) -> int:
     """Where the group of message ``seq`` begins."""
-    return group_start(await store.around(tx, session_id, seq, LOOK_BACK), seq)
+    around = await store.around(tx, session_id, seq, LOOK_BACK)
+    return await asyncio.to_thread(group_start, around, seq)  # of thousands of calls it takes a while
 
 
 async def _tail_from(store: MemoryStore, tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> int:

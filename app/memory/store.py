@@ -103,8 +103,11 @@ SELECT * FROM (
 WHERE so_far - CASE WHEN observe THEN tokens ELSE 0 END < $5 OR so_far IS NULL ORDER BY seq
 """
 
+# Of what is no call and no result the parts tell nothing of a group.
 AROUND = """/* around */
-SELECT * FROM messages WHERE session_id = $1 AND seq BETWEEN $2::bigint - $3 AND $2::bigint + $3 ORDER BY seq
+SELECT seq, id, kind, role, name, tokens, created_at, metadata, observe, trust, content_hash, up_to_seq, erased_at,
+       CASE WHEN kind IN ('tool_call', 'tool_result') THEN parts ELSE '[]' END AS parts
+FROM messages WHERE session_id = $1 AND seq BETWEEN $2::bigint - $3 AND $2::bigint + $3 ORDER BY seq
 """
 
 LOCK_SESSION = """/* lock_session */
@@ -248,7 +251,7 @@ class MemoryStore:
             most *= 2
 
     async def around(self, tx: Tx, session_id: UUID, seq: int, count: int) -> list[Message]:
-        """The message ``seq``, and up to ``count`` messages before and after it."""
+        """The message ``seq``, and up to ``count`` before and after it, with the parts of calls and results alone."""
         return [message_of(row) for row in await tx.fetch(AROUND, session_id, seq, count)]
 
     async def fence(self, tx: Tx, lease: Lease, session_id: UUID) -> Fenced | None:
