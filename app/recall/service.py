@@ -242,8 +242,8 @@ class RecallService:
         """The messages that still exist, read a few at a time: one may have a megabyte; its beginning is kept."""
         most, said = self._config.hit_characters_max, dict[Place, _Said]()
         for at in range(0, len(places), READ_AT_ONCE):
-            for place, message in (await self._store.messages(places[at : at + READ_AT_ONCE])).items():
-                said[place] = _Said(replace(message, parts=()), _beginning(shown_text(message), most))
+            found = await self._store.messages(places[at : at + READ_AT_ONCE])
+            said |= await asyncio.to_thread(_told, found, most)  # of one with thousands of parts it takes a while
         return said
 
     async def _notes(self, sessions: Sequence[Searched], query: Query) -> list[Hit]:
@@ -305,6 +305,13 @@ def _hit(found: Ranked, keys: Mapping[UUID, str], said: Mapping[Place, _Said], n
         trust=message.trust,
         neighbours=tuple(_neighbour(one) for one in beside),
     )
+
+
+def _told(found: Mapping[Place, Message], characters_max: int) -> dict[Place, _Said]:
+    return {
+        place: _Said(replace(message, parts=()), _beginning(shown_text(message), characters_max))
+        for place, message in found.items()
+    }
 
 
 def _beginning(text: str, characters_max: int) -> str:

@@ -232,10 +232,7 @@ class RecallStore:
             last = {row["session_id"]: last_of(row if row["seq"] else None) for row in found}
             after = [last[session].seq for session in sessions]
             rows = await connection.fetch(TAIL, sessions, after, tail_max, tail_tokens, before_seq)
-        tail: dict[UUID, list[Message]] = defaultdict(list)
-        for row in sorted(rows, key=lambda row: row["seq"]):
-            tail[row["session_id"]].append(message_of(row))
-        return Index(last=last, tail=tail)
+        return Index(last=last, tail=await asyncio.to_thread(_tail, rows))
 
     async def search(
         self,
@@ -321,6 +318,13 @@ def quoted(term: str) -> str:
 
 def _any_of(terms: Alternatives) -> str:
     return f"({' | '.join(map(quoted, sorted(terms)))})"
+
+
+def _tail(rows: Sequence[Row]) -> dict[UUID, list[Message]]:
+    tail: dict[UUID, list[Message]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: row["seq"]):
+        tail[row["session_id"]].append(message_of(row))
+    return tail
 
 
 def _indexed(row: Row) -> Indexed:
