@@ -81,7 +81,7 @@ class ContextService:
 
     async def _context(self, tenant: str, key: str, query: ContextQuery, body: ContextIn, body_bytes: int) -> Answer:
         check_counts(body, self._limits)
-        check_temp(body.state)
+        await offloaded(partial(check_temp, body.state), size=body_bytes)
         session, moment = session_id(tenant, key), Moment(version=query.as_of_version, seq=query.as_of_seq)
         caught_up = await self._wait(session, query)
         question = await offloaded(partial(asked, session, query, body), size=body_bytes) if caught_up else None

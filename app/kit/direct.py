@@ -5,7 +5,9 @@ and answers None to any other, which the framework then reads from the start: so
 in one place, and both ways end in the same endpoint. What was saved is in docs/benchmarks/profile.md.
 """
 
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Annotated, Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
@@ -18,7 +20,9 @@ from starlette.routing import BaseRoute
 from starlette.types import Message, Receive, Scope, Send
 
 from app.kit.errors import ERRORS_MAX, too_many_errors
+from app.kit.offload import offloaded
 
+Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 Usual: TypeAlias = Callable[[Request], Awaitable[Response | None]]
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 Model = TypeVar("Model", bound=BaseModel)
@@ -62,6 +66,14 @@ def is_frequent(route: BaseRoute) -> bool:
 class Direct(APIRoute):
     """A route that asks its endpoint's ``usual`` first."""
 
+    def get_route_handler(self) -> Handler:
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            return await handler(_Read(request.scope, request.receive))
+
+        return handle
+
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         reader: Usual | None = getattr(self.endpoint, ATTRIBUTE, None)
         if reader is None or scope["method"] not in (self.methods or ()):
@@ -73,6 +85,14 @@ class Direct(APIRoute):
             await super().handle(scope, request.again, send)
         else:
             await response(scope, receive, send)
+
+
+class _Read(Request):
+    """A request whose body, where it is large, is parsed beside the event loop."""
+
+    async def json(self) -> Any:
+        body = await self.body()
+        return await offloaded(partial(json.loads, body), size=len(body))
 
 
 class _Kept(Request):
@@ -108,6 +128,7 @@ async def body_of(request: Request, model: type[Model]) -> Model | None:
     if request.headers.get("content-type") != JSON:
         return None
     try:
-        return model.model_validate_json(await request.body())
+        body = await request.body()
+        return await offloaded(partial(model.model_validate_json, body), size=len(body))
     except (ValidationError, ClientDisconnect):
         return None

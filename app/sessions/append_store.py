@@ -17,6 +17,7 @@ another transaction has locked the session or its memory; then the general state
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -25,6 +26,7 @@ import asyncpg
 
 from app.kit.db import Database, Row
 from app.kit.json import dumps
+from app.kit.offload import offloaded
 from app.sessions.model import ActorUsage, Kind, MemoryCounters, MemoryDefaults, NewMessage, Role, text_of
 from app.sessions.phrases import turns
 from app.sessions.store import counters_of, session_id
@@ -233,13 +235,15 @@ class AppendStore:
         usage: ActorUsage | None,
         defaults: MemoryDefaults,
         place: Callable[[], Awaitable[object]] | None = None,
+        body_bytes: int = 0,
     ) -> AppendResult:
         """Store those of ``messages`` that are new, in their order, and count them; none if one of them conflicts.
 
         ``place`` is awaited before the general statement, which may create the session: for whatever a new session
-        needs besides its first message.
+        needs besides its first message. ``body_bytes``: in how many the messages came.
         """
-        actor, values, session = usage or ActorUsage(), _values(messages), session_id(tenant, key)
+        actor, session = usage or ActorUsage(), session_id(tenant, key)
+        values = await offloaded(partial(_values, messages), size=body_bytes)
         shared = (
             session,
             resource_id,

@@ -15,15 +15,25 @@ from app.sessions.wire import first_flaw
 
 
 async def read_given(
-    config: dict[str, Any], metadata: dict[str, Any], *, memory: MemoryPort, redact: Redact | None
+    config: dict[str, Any],
+    metadata: dict[str, Any],
+    *,
+    memory: MemoryPort,
+    metadata_bytes_max: int,
+    redact: Redact | None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Config and metadata of a request, redacted and checked. Raises Invalid, naming the key at fault."""
-    if flaw := first_flaw({"metadata": metadata, "config": config}):
+    """Config and metadata of a request, redacted and checked.
+
+    Raises Invalid, naming the key at fault; MetadataTooLarge where it is so whatever it is merged into.
+    """
+    if flaw := await asyncio.to_thread(first_flaw, {"metadata": metadata, "config": config}):
         raise Invalid.at(flaw.pointer, flaw.detail)
     if redact is not None:
         config = await asyncio.to_thread(redacted_object, config, redact)
         metadata = await asyncio.to_thread(redacted_object, metadata, redact)
-    return memory.check_config(config), metadata
+    config = memory.check_config(config)
+    check_metadata(set_of(metadata), metadata_bytes_max)
+    return config, metadata
 
 
 def set_of(values: dict[str, Any]) -> dict[str, Any]:

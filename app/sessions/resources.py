@@ -38,7 +38,9 @@ class Resources:
     ) -> tuple[Resource, bool]:
         """Create the resource or merge into it; answers it and whether it is new. Raises Invalid, MetadataTooLarge."""
         redact = self._redaction.of(tenant)
-        config, metadata = await read_given(config, metadata, memory=self._memory, redact=redact)
+        config, metadata = await read_given(
+            config, metadata, memory=self._memory, metadata_bytes_max=self._metadata_bytes_max, redact=redact
+        )
         if "scope" in config:
             raise Invalid.at("/config/scope", SCOPE)
         async with self._database.tx() as tx:

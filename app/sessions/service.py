@@ -107,6 +107,7 @@ class SessionService:
             usage=usage,
             defaults=self._memory.defaults,
             place=place if self._memory.defaults.scope == RESOURCE else None,
+            body_bytes=body_bytes,
         )
         with traced(self._tracer, "append", attributes={"daybook.session": key, "daybook.messages": len(messages)}):
             result = await store(messages=messages)
@@ -169,7 +170,9 @@ class SessionService:
         Raises Invalid, ResourceConflict, ScopeConflict, MetadataTooLarge.
         """
         redact = self._redaction.of(tenant)
-        config, metadata = await read_given(config, metadata, memory=self._memory, redact=redact)
+        config, metadata = await read_given(
+            config, metadata, memory=self._memory, metadata_bytes_max=self._config.metadata_bytes_max, redact=redact
+        )
         session, created = await self._put(tenant, key, resource_id, config=config, metadata=metadata)
         if config:
             self._memory.wake(session.memory_id)

@@ -87,8 +87,9 @@ class StateService:
         most = len(STORED) * self._config.entries_max
         if len(values) > most:
             raise StateTooLarge(f"a session sees at most {most} values (DAYBOOK_STATE__ENTRIES_MAX, of each scope)")
-        for name, value in values.items():
-            self._check(name, value, name_at=json_pointer(name), value_at=json_pointer(name))
+        for name in values:
+            check_name(name, json_pointer(name))
+        await asyncio.to_thread(self._check, {json_pointer(name): value for name, value in values.items()})
         put = {name: value for name, value in (await self._redacted(tenant, values)).items() if value is not None}
         changes = Changes(put=put, deleted=values.keys() - put.keys())
         _, after = await self._change(tenant=tenant, key=key, changes=changes, expected=expected)
@@ -96,7 +97,8 @@ class StateService:
 
     async def put(self, *, tenant: str, key: str, name: str, value: Any, expected: Conditions) -> tuple[Entry, bool]:
         """Set one value, of which null is one too; answers it and whether it is new."""
-        self._check(name, value, name_at="name", value_at="")
+        check_name(name, "name")
+        await asyncio.to_thread(self._check, {"": value})
         changes = Changes(put=await self._redacted(tenant, {name: value}))
         before, after = await self._change(tenant=tenant, key=key, changes=changes, expected=expected, of=name)
         return after.entries[name], name not in before.entries
@@ -135,10 +137,11 @@ class StateService:
         redact = self._redaction.of(tenant)
         return values if redact is None else await asyncio.to_thread(redacted_object, values, redact)
 
-    def _check(self, name: str, value: Any, *, name_at: str, value_at: str) -> None:
-        check_name(name, name_at)
-        check_value(value, value_at)
-        check_size(value, value_at, self._config)
+    def _check(self, values: Mapping[str, Any]) -> None:
+        """Values by where they are in the request."""
+        for pointer, value in values.items():
+            check_value(value, pointer)
+            check_size(value, pointer, self._config)
 
 
 def check_expected(expected: Conditions, etag: str | None) -> None:
