@@ -136,7 +136,8 @@ class SnapshotReader:
             tail_skipped_tokens=head.tail_skipped_tokens,
             summary=head.summary,
             summaries=head.summaries,
-            unobserved_omitted=max(0, first - 1 - head.observed_seq - passed_by) + count_before(first, rebuilding),
+            unobserved_omitted=max(0, first - 1 - head.observed_seq - passed_by - head.erased)
+            + count_before(first, rebuilding),
             rebuilding=rebuilding,
             current_task=head.current_task,
             suggested_response=head.suggested_response,

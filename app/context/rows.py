@@ -19,10 +19,10 @@ class Head:
     """What a context is made of besides its tail.
 
     ``tail_skipped_tokens`` lie between ``tail_from_seq`` and the first message that was read. ``rebuilding`` are ranges
-    of messages up to the cursor that no note covers until they are observed again. ``causes`` belong to the last
-    versions; ``values`` are the state that was asked for by name. ``mark`` changes whenever anything of this or of the
-    tail does. ``at`` is the time of a moment of the past, which has no mark and in which the memory counts as up to
-    date.
+    of messages up to the cursor that no note covers until they are observed again; ``erased`` counts those between the
+    cursor and the first message that was read. ``causes`` belong to the last versions; ``values`` are the state that
+    was asked for by name. ``mark`` changes whenever anything of this or of the tail does. ``at`` is the time of a
+    moment of the past, which has no mark and in which the memory counts as up to date.
     """
 
     last_seq: int
@@ -49,6 +49,7 @@ class Head:
     values: dict[str, Any]
     elsewhere: tuple[Elsewhere, ...]
     rebuilding: tuple[tuple[int, int], ...]
+    erased: int
 
 
 Read: TypeAlias = tuple[Head, tuple[Message, ...]]
@@ -96,6 +97,7 @@ def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
         observations=tuple(observation_of(_dated(found)) for found in head["observations"] or ()),
         reflections=tuple(reflection_of(_dated(found)) for found in head["reflections"] or ()),
         elsewhere=tuple(map(_elsewhere_of, head.get("elsewhere") or ())),
+        erased=head["erased"],
         rebuilding=tuple(_rebuilding(head.get("rebuilding") or (), observed_seq=head["observed_seq"])),
         causes={int(version): cause for version, cause in (head["causes"] or {}).items()},
         summary=summary,

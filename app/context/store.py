@@ -100,6 +100,9 @@ SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name
                     WHERE v.memory_id = s.memory_id AND v.version > s.version - {causes} AND v.version <= s.version),
          'summaries', (SELECT jsonb_agg(seq) FROM messages
                        WHERE session_id = (SELECT $1) AND kind = 'summary' AND seq BETWEEN s.shown_from_seq AND s.seq),
+         'erased', (SELECT count(*) FROM messages
+                    WHERE session_id = (SELECT $1) AND seq > s.observed_seq AND seq < (SELECT seq FROM start)
+                      AND erased_at IS NOT NULL AND NOT observe),
          'tail_tokens_before', (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = s.shown_from_seq)
        ) AS head,
        json_build_object(

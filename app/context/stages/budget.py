@@ -61,7 +61,7 @@ def _messages(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
         + count_before(snapshot.tail_from_seq, snapshot.rebuilding)
         + sum(message.seq > snapshot.last_seq for message in tail.dropped),  # incoming ones
         unobserved_messages=snapshot.unobserved_omitted
-        + sum(not snapshot.is_told(message.seq) for message in tail.dropped),
+        + sum(message.erased_at is None and not snapshot.is_told(message.seq) for message in tail.dropped),
     )
     decisions = chain(
         of_summary(draft.tail.summary, shown=summary, budget=whole),

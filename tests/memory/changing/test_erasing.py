@@ -185,6 +185,16 @@ async def test_until_its_notes_are_made_again_a_context_says_what_it_lacks(
         assert (before, await lacks(service)) == ((0, 0, 0), (3, 3, 3))  # the newest is in the tail
 
 
+async def test_what_was_erased_before_any_note_told_it_is_not_lacking(service: Service) -> None:
+    """Whether it lies before all that is read for a context, or is read and left out."""
+    await service.configure("s1", message_budget=600, message_tokens=100_000, buffer_every=None)
+    await service.append("s1", *({"role": "user", "content": "word " * 100, "id": f"m-{n}"} for n in range(1, 61)))
+    for erased, message in enumerate(("m-2", "m-40"), start=1):
+        await erase(service, message=message)
+        lacking = 60 - erased - len((await service.context("s1"))["payload"]["messages"])
+        assert (await lacks(service))[1:] == (lacking, lacking)
+
+
 async def test_a_summary_and_what_no_observer_is_shown_are_not_lacking(
     start_service: StartService, tmp_path: Path
 ) -> None:
