@@ -14,6 +14,10 @@ _FENCE = lazy_pattern(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 # Markup is taken off where some of it closes or breaks: a tag that a sentence only speaks of is left.
 _MARKUP = lazy_pattern(r"</[a-z][a-z0-9]*\s*>|<!doctype\b|<br\b", re.IGNORECASE)
 _UNSHOWN = lazy_pattern(r"<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+# Control text: what a harness tells its agent within a user's message (memory-rules.md section 4).
+_CONTROL_TEXT = lazy_pattern(
+    r"^<(system[-_]reminder|environment_(?:details|context))>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL | re.MULTILINE
+)
 _TAG = lazy_pattern(
     r"<(?:!|/?(?:a|abbr|article|aside|b|blockquote|body|br|button|center|code|dd|div|dl|dt|em|figure|font|footer|form|h[1-6]"
     r"|head|header|hr|html|i|iframe|img|input|label|li|link|main|meta|nav|ol|option|p|path|pre|section|select|small|span"
@@ -65,6 +69,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def _unmarked(text: str) -> str:
+    text = _CONTROL_TEXT.sub("\n", text)
     return _TAG.sub(" ", _UNSHOWN.sub("\n", text)) if _MARKUP.search(text) else text
 
 
