@@ -7,7 +7,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.facts.forgetting import Left, derived_since, of_message, of_session, without, without_facts
+from app.facts.forgetting import Left, corrections, derived_since, of_message, of_session, without, without_facts
 from app.facts.model import Author, Category, Fact, Source
 from app.sessions.model import Trust
 
@@ -65,6 +65,7 @@ def test_what_was_read_anew_takes_only_what_was_derived_of_it() -> None:
     noted, derived = fact(1, source(cites=(5,), text=None), author=Author.CALLER), fact(2, source(cites=(5,)))
     assert without([noted, derived], derived_since(A, 5)).deleted == (2,)
     assert without([noted, derived], derived_since(A, 6)).deleted == ()
+    assert without([noted, derived], derived_since(B, 1)).deleted == ()
 
 
 def test_what_a_caller_has_reworded_goes_with_what_it_cites_and_with_nothing_that_was_read_beside_it() -> None:
@@ -82,6 +83,20 @@ def test_what_replaced_facts_leaves_is_valid_as_long_as_what_replaced_it() -> No
     assert without_facts(chain, {2}).changed == (replace(chain[0], valid_to=chain[1].valid_to, replaced_by=3),)
     assert without_facts(chain, {3}).changed == (replace(chain[1], valid_to=None, replaced_by=None),)
     assert without_facts(chain, {2, 3}).changed == (replace(chain[0], valid_to=None, replaced_by=None),)
+
+
+def test_a_correction_is_of_what_the_memory_noted_of_what_goes_and_was_changed_since() -> None:
+    noted = replace(source(A), category=Category.PROFILE, valid_from=START)
+    decided = replace(fact(2, replace(noted, category=Category.DECISION)), category=Category.DECISION)
+    also = (replace(noted, session_id=B), source(B, text=None))  # another session's, and a caller's
+    moved = replace(fact(1, noted, *also), category=Category.INSIGHT, valid_from=START + timedelta(days=1))
+
+    (found,) = corrections([moved, decided, fact(3, replace(noted, cites=(3,)))], of_session(A))
+
+    assert (found.source.session_id, found.source.category, found.category) == (A, Category.PROFILE, Category.INSIGHT)
+    assert found.source.valid_from == moved.valid_from
+    older = replace(moved, sources=(replace(noted, category=None),))  # of which it is not known what it was noted as
+    assert corrections([replace(moved, author=Author.CALLER), older], of_session(A)) == []
 
 
 @given(

@@ -172,6 +172,14 @@ def test_what_fits_without_its_false_citations_is_not_rejected_for_them() -> Non
     assert observed(cited, output_tokens=size - 1).rejected is Rejection.NOT_SMALLER
 
 
+def test_nor_for_those_of_its_details() -> None:
+    false = tuple(Cite(seq, seq) for seq in range(100, 400))
+    cited = line("User paid 40 euros.", details=(Detail(text="in cash", cites=false),))
+    size = text_tokens(render([line("User paid 40 euros.", details=(Detail(text="in cash"),))]))
+
+    assert observed(cited, output_tokens=size).rejected is None
+
+
 def test_the_next_try_is_told_how_large_it_was_with_all_that_was_written() -> None:
     assert observed(of_tokens(701), output_tokens=700).reason == "it had about 701 tokens; write less"
 
@@ -409,6 +417,16 @@ def test_where_not_all_fit_the_lines_that_hold_most_are_restored_first() -> None
     restored = restore(verdict, [telling, *newer], limit_tokens=verdict.tokens + 30)
 
     assert restored.items[1:] == (telling,)
+
+
+def test_many_short_lines_are_restored_before_a_long_one_that_holds_more_than_each_of_them() -> None:
+    long = line("User paid Ana Costa 40 euros on May 8 for flat A-12" + ", and it took quite a while" * 10 + ".")
+    short = [line(f"User paid {number} euros.") for number in range(100, 108)]
+    verdict = reflected(line("User paid."))
+
+    restored = restore(verdict, [long, *short], limit_tokens=verdict.tokens + text_tokens(render([long])) + 2)
+
+    assert restored.items[1:] == tuple(short)
 
 
 def test_a_line_is_restored_with_its_details_or_not_at_all() -> None:
