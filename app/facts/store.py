@@ -327,9 +327,9 @@ class FactStore:
         if not heirs:
             return
         tenant, resource_id = dropped.tenant, dropped.resource_id
-        unwanted = (await rereading_store.told(tx, tenant, resource_id, session)).unwanted
-        told = Told(unwanted=unwanted, corrections=dropped.corrections)
-        cited = unwanted.union(*(one.source.cites for one in told.corrections))
+        told = await rereading_store.told(tx, tenant, resource_id, session)
+        told = replace(told, corrections=(*told.corrections, *dropped.corrections))
+        cited = told.unwanted.union(*(one.source.cites for one in told.corrections))
         for heir in heirs:
             branch, since = heir["id"], dropped.first
             if since is not None and since <= heir["last_seq"]:

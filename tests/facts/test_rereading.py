@@ -1,10 +1,12 @@
-"""What holds when a session is read again for facts (docs/decisions/0055), over HTTP."""
+"""What holds when a session is read again for facts (docs/decisions/0055), as a rule over HTTP."""
 
 import json
+from uuid import UUID
 
 import asyncpg
 import pytest
 
+from app.facts.rereading import Told, refusal
 from tests.conftest import Service, StartService
 from tests.facts.noted import FACTS, LATER, LATEST, end, facts, lines, say, texts
 from tests.journeys.looks import WAIT_MS, Json
@@ -244,6 +246,23 @@ async def test_what_was_corrected_or_taken_back_of_a_parent_is_so_of_its_branch(
     assert found == [("User: I live in Lisbon.", "insight")]
 
 
+async def test_what_was_corrected_of_a_parent_and_waits_to_be_noted_again_is_so_of_its_branch(service: Service) -> None:
+    await say(service, "I live in Lisbon.")
+    await end(service)
+    for number, text in enumerate(("My code is 4711.", "I prefer a window seat."), start=2):
+        await say(service, text, id=f"m-{number}")
+    await end(service)
+    *_, seat = await facts(service)
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    await service.client.patch(f"{FACTS}/{seat['id']}", json={"category": "insight"})
+    await service.configure("s1", enabled=False)  # so it is not read again
+    assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
+    assert await texts(service) == ["User: I live in Lisbon."]
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await end(service, "s2")
+    assert [fact["category"] for fact in await facts(service)] == ["profile", "insight"]
+
+
 async def test_what_a_branch_says_by_itself_is_noted_whatever_was_taken_back_of_its_parent(service: Service) -> None:
     """Where the branch left it another message has the same number, and may say the same."""
     await say(service, "I live in Lisbon.")
@@ -333,3 +352,17 @@ async def test_a_branch_takes_no_facts_from_what_its_parent_was_read_for(service
     await say(service, "I prefer a window seat.", key="s2")
     await end(service, "s2")
     assert await texts(service) == ["User: I prefer a window seat."]
+
+
+def test_a_branch_inherits_what_holds_of_the_messages_that_it_has() -> None:
+    parent, branch = UUID(int=1), UUID(int=2)
+    both, one, other = (refusal(parent, "s1", cites) for cites in ((1, 2), (2,), (3,)))
+    told = Told(unwanted=frozenset({1, 3}), corrections=(both, other, one))
+
+    found = told.of(branch, "b1", within={1, 2})
+
+    assert found.unwanted == {1}
+    assert [(of.source.session_id, of.source.session, of.source.cites) for of in found.corrections] == [
+        (branch, "b1", (1, 2)),
+        (branch, "b1", (2,)),
+    ]
