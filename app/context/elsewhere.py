@@ -21,7 +21,7 @@ def elsewhere(snapshot: Snapshot) -> Iterator[Line]:
 
 
 def _newest(told: Sequence[tuple[Elsewhere, str]], *, tokens_max: int) -> list[tuple[Elsewhere, str]]:
-    """As ``newest_within``; the first line taken of a conversation brings what its block begins and ends with."""
+    """The newest first, as ``newest_within``; the first of a conversation brings its block's beginning and end."""
     kept: list[tuple[Elsewhere, str]] = []
     left, named = tokens_max, set[str]()
     for one, text in reversed(told):
@@ -35,7 +35,7 @@ def _newest(told: Sequence[tuple[Elsewhere, str]], *, tokens_max: int) -> list[t
         left -= size
         named.add(one.conversation)
         kept.append((one, text))
-    return kept[::-1]
+    return kept
 
 
 def _conversation(found: tuple[Elsewhere, str]) -> tuple[str, int]:

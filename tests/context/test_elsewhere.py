@@ -28,6 +28,14 @@ def test_the_newest_is_told_where_not_all_of_it_fits() -> None:
     assert "the first" not in block
 
 
+def test_as_much_is_told_as_fits_with_the_name_of_each_conversation_once() -> None:
+    said = [("ab"[number % 2], f"number {number}") for number in range(20)]
+    whole = told(said, 10_000)
+    ends = [[line.rsplit(" ", 1)[-1] for line in block.split("\n") if " number " in line] for block in whole]
+    assert ends == [[str(number) for number in range(first, 20, 2)] for first in (0, 1)]
+    assert told(said, sum(map(text_tokens, whole)) + len(said)) == whole  # a line's end is counted as a token
+
+
 @given(SAID, st.integers(0, 200))
 def test_what_is_told_fits_and_each_conversation_has_one_block(said: list[tuple[str, str]], tokens: int) -> None:
     blocks = told(said, tokens)
