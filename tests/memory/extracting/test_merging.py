@@ -57,6 +57,8 @@ CONTRADICTS = [
     ("Ana's phone number is 12345.", "Ana's phone number is 67890."),
     ("User: My work email is ana@example.com.", "User's work email is ana.new@example.com."),
     ("Ana come carne.", "Ana no come carne."),
+    ("Ana María come carne.", "Ana María no come carne."),
+    ("Mi hermana come carne.", "Mi hermana no come carne."),
     ("User: Como carne.", "User: No como carne."),
     ("Su hermano fuma puros.", "Su hermano no fuma puros."),
     ("El usuario vive en Burgos.", "El usuario ya no vive en Burgos."),
