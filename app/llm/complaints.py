@@ -27,14 +27,21 @@ _REFUSED: Final = lazy_pattern(
 _REFUSES: Final = frozenset({400, 403, 422, 451})
 _TOO_LONG: Final = lazy_pattern(
     r"context[ _](?:length|window|size)|(?:prompt|input|request) (?:is )?too (?:long|large)|maximum context"
-    r"|reduce the length|too many tokens|maximum number of (?:input )?tokens|context the overflows"
-    r"|maximum prompt length|`?inputs`? (?:tokens \+ |must have less than )|exceeded model token limit"
-    r"|model max length exceeded|range of input length|exceed context limit",
+    r"|reduce the length|too many (?:input )?tokens|maximum number of (?:input )?tokens|context the overflows"
+    r"|maximum (?:prompt|model) length|`?inputs`? (?:tokens \+ |must have less than )|exceeded model token limit"
+    r"|model max length exceeded|range of input length|exceed context limit|input tokens exceed|expected maxlength",
+    re.IGNORECASE,
+)
+# With a status that tells of trouble: OpenAI says 429 of a request that by itself is over the limit of a minute, and
+# Xinference, vLLM or a gateway 500. Words of what is only busy ("too many tokens, please wait") are not among these.
+_SURELY_TOO_LONG: Final = lazy_pattern(
+    r"request too large|(?:prompt|input) is too long|maximum (?:context|prompt|model) length|context_length_exceeded"
+    r"|exceeds? the (?:available )?context|context window is full",
     re.IGNORECASE,
 )
 _TOO_LARGE: Final = 413
 _SLUG: Final = re.compile(r"[a-z]+(?:_[a-z]+)+")  # a code in words, which quotes nothing
-_LENGTHS: Final = frozenset({400, 413, 422})
+_LENGTHS: Final = dict.fromkeys((400, 422), _TOO_LONG) | dict.fromkeys((429, 500, 502), _SURELY_TOO_LONG)
 # "[1, 8192]", "8000 > 4096, which is the maximum", "at most 16384 completion tokens", "to 65537 (exclusive)".
 _OUTPUT: Final = lazy_pattern(
     r"max_(?:completion_|output_)?tokens|maxoutputtokens|maximum tokens|(?:completion|output) tokens", re.IGNORECASE
@@ -69,8 +76,9 @@ class Complaint:
 
     def is_too_long(self, status: int) -> bool:
         """Whether it was refused for its length."""
-        told = _TOO_LONG.search(f"{self.names} {self.text}") is not None
-        return status == _TOO_LARGE or (status in _LENGTHS and told)
+        words = _LENGTHS.get(status)
+        told = words is not None and words.search(f"{self.names} {self.text}") is not None
+        return told or status == _TOO_LARGE
 
     def output_tokens_max(self, *, asked: int) -> int | None:
         """How much the model may write, where more was ``asked`` for; None for a limit of input and output together."""

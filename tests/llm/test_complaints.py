@@ -76,6 +76,17 @@ VLLM_LENGTH = {
     "param": None,
     "code": 400,
 }
+TPM = (
+    "Request too large for gpt-x in organization org-1 on tokens per min (TPM): Limit 30000, Requested 36422. The "
+    "input or output tokens must be reduced in order to run successfully."
+)
+TPM_BUSY = (
+    "Rate limit reached for gpt-x in organization org-1 on tokens per min (TPM): Limit 30000, Used 20000, Requested "
+    "16422. Please try again in 12s."
+)
+DECODER = "The decoder prompt (length 66501) is longer than the maximum model length of 65536. Make sure that ..."
+LITELLM_500 = "litellm.ContextWindowExceededError: This model's maximum context length is 4096 tokens."
+NOVA = "The model returned the following errors: Input Tokens Exceeded: Number of input tokens exceeds maximum length."
 ANTHROPIC_LENGTH = {
     "type": "error",
     "error": {"type": "invalid_request_error", "message": "prompt is too long: 208310 tokens > 200000 maximum"},
@@ -141,6 +152,17 @@ ANSWERS: dict[str, tuple[int, Any, str, bool, str]] = {
     "OpenAI's length": (400, coded("Too much", "context_length_exceeded"), "too_long", False, "Too much"),
     "a body too large": (413, "<html>Request Entity Too Large</html>", "too_long", False, "413: <html>Request"),
     "Groq's length": (413, coded("Request too large for model", "rate_limit_exceeded"), "too_long", False, "large"),
+    "OpenAI's limit of a minute": (429, coded(TPM, "rate_limit_exceeded", "tokens"), "too_long", False, "too large"),
+    "what of it is used": (429, coded(TPM_BUSY, "rate_limit_exceeded", "tokens"), "rate_limited", True, "12s"),
+    "Bedrock's wait": (429, {"message": "Too many tokens, please wait."}, "rate_limited", True, "please wait"),
+    "vLLM's engine": (400, coded(DECODER, 400, "BadRequestError"), "too_long", False, "than the maximum"),
+    "Xinference's 500": (500, {"detail": DECODER}, "too_long", False, "500: The decoder prompt"),
+    "LiteLLM's 500": (500, coded(LITELLM_500, "500"), "too_long", False, "ContextWindow"),
+    "a full window in a 200": (200, coded("the context window is full", "x"), "too_long", False, "is full"),
+    "a 500 of its memory": (500, {"error": "cannot allocate context size 8192"}, "server_error", True, "allocate"),
+    "Nova's length": (400, coded(NOVA), "too_long", False, "Input Tokens Exceeded"),
+    "Bedrock's length": (400, coded("expected maxLength: 400000, actual: 500000"), "too_long", False, "400000"),
+    "Titan's length": (400, coded("Too many input tokens. Max: 8192"), "too_long", False, "8192"),
     "Gemini's list": (
         400,
         [{"error": {"code": 400, "message": "API key not valid."}}],
