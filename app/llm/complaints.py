@@ -134,9 +134,16 @@ def _text(error: Mapping[str, Any]) -> str:
 
 def _dumped(value: Any) -> str:
     try:
-        return dumps(value, ensure_ascii=False)
+        return dumps(_unquoted(value), ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         return ""
+
+
+def _unquoted(value: Any) -> Any:
+    """Without what pydantic repeats of the request (FastAPI, Mistral): it may be what was said."""
+    if isinstance(value, Mapping):
+        return {name: _unquoted(one) for name, one in value.items() if name != "input"}
+    return [_unquoted(one) for one in value] if isinstance(value, list) else value
 
 
 def _line(text: str) -> str:

@@ -253,6 +253,18 @@ async def failure(server: ModelServer, provider: Provider, said: Said) -> ModelE
     return failed.value
 
 
+PYDANTIC = [{"type": "string_type", "loc": ["body", "messages", 1], "msg": "Input should be", "input": "the prompt"}]
+
+
+@pytest.mark.parametrize("body", [{"detail": PYDANTIC}, {"message": {"detail": PYDANTIC}}, {"errors": PYDANTIC}])
+def test_what_an_endpoint_repeats_of_the_request_is_not_told(body: Any) -> None:
+    told = complaint(body).text
+
+    assert "messages" in told
+    assert "Input should be" in told
+    assert "the prompt" not in told
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
     lambda inner: (
