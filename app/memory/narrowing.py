@@ -136,10 +136,10 @@ def counted(standing: Standing, step: str, *kinds: str) -> Mapping[str, int]:
 
 
 def _failed(standing: Standing, showing: Showing) -> Mapping[str, int]:
-    """None where somebody asked for another try: no failure counts any more."""
+    """None where somebody asked for another try: no failure counts any more (``QueueStore.request``)."""
     error, session = standing.last_error or {}, standing.session_key
     of_this = error.get("step") in showing.steps and error.get("session", session) == session
-    found: Mapping[str, int] = error.get(FAILED, {}) if of_this and standing.attempts else {}
+    found: Mapping[str, int] = error.get(FAILED, {}) if of_this else {}
     return found
 
 

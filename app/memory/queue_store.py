@@ -44,7 +44,8 @@ WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL RETURNING id
 """
 
 # A step that was asked for, and the rest of a span, is still to be done when a cap on cost forbids it now. That the log
-# could not be condensed is no failure to be tried again, and is told until something is recorded.
+# could not be condensed is no failure to be tried again, and is told until something is recorded; so is what failed
+# before a pause, for with a small cap no day would have tries enough to show less (narrowing).
 SETTLE = """/* settle */
 UPDATE memories SET
   due_at = CASE WHEN pending_tokens >= $3 OR (requested IS NOT NULL AND requested_at IS DISTINCT FROM $5)
@@ -53,7 +54,7 @@ UPDATE memories SET
                    THEN requested END,
   paused = $6, wake_tokens = CASE WHEN $6 AND wake_tokens = $7 THEN $7 ELSE $3 END,
   lease_owner = NULL, lease_step = NULL, attempts = 0,
-  last_error = CASE WHEN last_error->>'kind' = 'unhelped' THEN last_error END
+  last_error = CASE WHEN $6 OR last_error->>'kind' = 'unhelped' THEN last_error END
 WHERE id = $1 AND lease_epoch = $2
 RETURNING coalesce(due_at <= now(), false) AS due
 """
@@ -76,6 +77,7 @@ REQUEST = """/* request */
 UPDATE memories SET requested_at = clock_timestamp(),
   requested = CASE WHEN $2 = 'look' THEN coalesce(requested, $2) ELSE $2 END,
   attempts = CASE WHEN lease_owner IS NULL THEN 0 ELSE attempts END,
+  last_error = CASE WHEN lease_owner IS NULL THEN last_error - 'failed' ELSE last_error END,
   due_at = CASE WHEN lease_owner IS NULL THEN now() ELSE due_at END
 WHERE id = $1 RETURNING id
 """
@@ -83,7 +85,7 @@ WHERE id = $1 RETURNING id
 REDRIVE = """/* redrive */
 WITH redriven AS (
   UPDATE memories SET requested_at = clock_timestamp(), requested = coalesce(requested, 'look'), attempts = 0,
-    due_at = now()
+    last_error = last_error - 'failed', due_at = now()
   WHERE due_at IS NOT NULL AND attempts > 0 AND lease_owner IS NULL RETURNING id
 )
 SELECT count(*) FROM redriven

@@ -235,6 +235,23 @@ async def test_a_try_that_is_not_affordable_any_more_leaves_the_rejection_and_pa
     assert len(models.requests) == 1
 
 
+async def test_what_was_refused_before_a_pause_is_told_and_shown_in_parts_after_it(
+    start_service: StartService, models: ModelServer, database_url: str
+) -> None:
+    models.fail_next(Fault.REFUSAL, times=2)
+    async with start_service(provider="openai", memory=MEMORY, caps={"session_tokens_per_day": 1}) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        paused = []
+        for day in (1, 2, 3):
+            assert await asyncio.to_thread(models.wait_for_requests, day)
+            paused.append(await memory_where(service, "paused"))
+            await a_day_passes(database_url)
+
+    first, second, third = [len(request.asked.prompt) for request in models.requests][:3]
+    assert [memory["last_error"] and memory["last_error"]["kind"] for memory in paused] == ["refused", "refused", None]
+    assert third < second == first
+
+
 async def test_dollars_are_capped_and_what_has_no_price_is_told(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:

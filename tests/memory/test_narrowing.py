@@ -113,7 +113,7 @@ def test_what_is_for_the_provider_does_not_end_a_row() -> None:
 
 
 def test_who_asks_for_another_try_has_all_of_it_shown() -> None:
-    redriven = replace(failed(5), attempts=0)
+    redriven = replace(failed(5), attempts=0, last_error={"kind": "refused", "step": "observe", "session": "s"})
 
     assert narrowing(redriven) == Narrowing(showing=OBSERVED)
     assert counted(redriven, "observe", "refused") == {"refused": 1}
