@@ -37,7 +37,9 @@ REASONS = lazy_pattern(r"gpt-[5-9](?!.*(chat|pro))")  # the "chat" and "pro" mod
 NEW_LIMIT, OLD_LIMIT, EFFORT = "max_completion_tokens", "max_tokens", "reasoning_effort"
 TRIES = 5  # one more than there are things to learn
 NO_SYSTEM = lazy_pattern(
-    r"system role (?:is )?not supported|(?:developer|system) instruction is not enabled", re.IGNORECASE
+    r"system role (?:is )?not supported|(?:developer|system) instruction is not enabled"
+    r"|does not support ['\"]?(?:system|developer)|roles must alternate",
+    re.IGNORECASE,
 )
 UNKNOWN = lazy_pattern(
     r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|\bextra\b", re.IGNORECASE

@@ -181,8 +181,13 @@ async def test_an_endpoint_that_never_takes_a_limit_is_not_asked_for_ever(server
 
 @pytest.mark.parametrize(
     "said",
-    ["System role not supported", "Developer instruction is not enabled for models/gemma-3-27b-it"],
-    ids=["vLLM", "Gemini"],
+    [
+        "System role not supported",
+        "Developer instruction is not enabled for models/gemma-3-27b-it",
+        "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+        "Conversation roles must alternate user/assistant/user/assistant/...",
+    ],
+    ids=["vLLM", "Gemini", "OpenAI", "Mistral"],
 )
 async def test_a_model_without_a_system_role_is_told_by_the_user_from_then_on(server: ModelServer, said: str) -> None:
     server.fail_next(Said(status=400, body=told(said)))
