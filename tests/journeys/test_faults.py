@@ -212,8 +212,8 @@ async def test_a_provider_that_is_not_asked_for_a_while_makes_no_memory_stalled(
     models.fail_next(Fault.SERVER_ERROR)
 
     def waits(memory: Json) -> bool:
-        next_attempt_at = memory["next_attempt_at"]
-        return next_attempt_at is not None and seconds_between(memory["last_error"]["at"], next_attempt_at) > 500
+        failed, again_at = memory["last_error"], memory["next_attempt_at"]
+        return failed is not None and again_at is not None and seconds_between(failed["at"], again_at) > 500
 
     given_up = {"failures_max": 1, "open_seconds": 600}
     async with start_service(provider="openai", memory=MEMORY, llm=given_up) as service:
