@@ -9,15 +9,18 @@ from zoneinfo import ZoneInfo
 
 from app.kit.patterns import lazy_pattern
 from app.kit.tokens import text_tokens
+from app.kit.words import terms
 from app.memory.grounding.checking import stands_on
 from app.memory.grounding.sources import Grounds, Source, item_source, message_source
 from app.memory.log import render
 from app.memory.model import Cite, Item, Parsed, Priority, Ranges
+from app.memory.prompts import examples
 from app.memory.protected import irreplaceable, lost, with_lines
 from app.memory.rules import SHRINK_FROM_TOKENS
 from app.memory.spans import merged
 from app.sessions.model import Message
 
+EXAMPLE_SHARE: Final = 0.5  # of an example's words: where so many were said, it may have been observed
 _NAME: Final = lazy_pattern("#[0-9]+")
 REASONS: Final = {
     "repetitive": "the reply repeated itself over and over",
@@ -176,11 +179,13 @@ def _judge(
     cut_off: bool,
     size: Callable[[Sequence[Item]], int] = tokens_of,
 ) -> Verdict:
+    said = "\n".join(source.text for source in sources)
+    parsed = replace(parsed, items=tuple(item for item in parsed.items if not _is_of_prompt(item, said)))
     least = tokens_of([_barest(item) for item in parsed.items])
     hopeless = _rejection(parsed, tokens=least, tokens_max=tokens_max, cut_off=cut_off)
     if hopeless is not None:  # to ground thousands of lines takes minutes
         return _unread(parsed, hopeless, tokens=size(parsed.items))
-    items = clip_citations(parsed.items, within=within, said="\n".join(source.text for source in sources))
+    items = clip_citations(parsed.items, within=within, said=said)
     grounds = Grounds(sources, known=known)
     grounded = [_is_grounded(item, grounds) for item in items]
     marked = tuple(
@@ -197,6 +202,14 @@ def _judge(
         current_task=parsed.current_task,
         suggested_response=parsed.suggested_response,
     )
+
+
+def _is_of_prompt(item: Item, said: str) -> bool:
+    """Whether it repeats an example of the prompt, as small models do, where most of its words were never ``said``."""
+    if item.text not in examples():
+        return False
+    words = set(terms(item.text))
+    return len(words.intersection(terms(said))) < EXAMPLE_SHARE * len(words)
 
 
 def _unread(parsed: Parsed, rejection: Rejection, *, tokens: int) -> Verdict:

@@ -4,6 +4,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from app.kit.tokens import text_tokens
+from app.memory import prompts
 from app.memory.gates import (
     Rejection,
     Verdict,
@@ -48,6 +49,27 @@ def test_a_sound_observation_passes_unchanged() -> None:
     assert observed(*items) == Verdict(
         items=items, text=render(items), rejected=None, grounded_share=1.0, tokens=text_tokens(render(items))
     )
+
+
+def test_an_example_of_the_prompt_is_no_observation_unless_it_was_said() -> None:
+    """A small model repeats it: ``User moved from Porto to Lisbon`` stood among the notes of whoever it was."""
+    examples = [line(text, (11, 11)) for text in sorted(prompts.examples())]
+    own = line("User paid 40 euros.", (11, 11))
+
+    assert len(examples) == 4
+    assert observed(*examples).rejected is Rejection.EMPTY
+    assert observed(*examples, own).items == (own,)
+
+    moved = line("User moved from Porto to Lisbon (before: lived in Porto).", (1, 1))
+    told = judge_observation(
+        Parsed(items=(moved,)),
+        source=[said(1, "I moved to Lisbon last week, from Porto.")],
+        source_tokens=500,
+        output_tokens=4_000,
+        cut_off=False,
+        timezone=ZoneInfo("UTC"),
+    )
+    assert told.items == (moved,)
 
 
 @pytest.mark.parametrize(
