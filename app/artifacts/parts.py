@@ -7,7 +7,7 @@ replaces it (docs/decisions/0015-parts-are-artifacts-by-name.md).
 from typing import Any, NamedTuple
 
 from app.artifacts.model import PartAt, handle
-from app.kit.json import dumps
+from app.kit.json import as_text
 from app.kit.patterns import lazy_pattern
 from app.sessions.model import SEQ_MAX, Part, PartType
 
@@ -49,7 +49,7 @@ def part_content(part: Part) -> PartContent | None:
     value: Any = part.get(_CONTENT.get(part["type"], ""))
     if value is None:
         return None
-    return PartContent(value, TEXT_TYPE) if isinstance(value, str) else PartContent(dumps(value).decode(), JSON_TYPE)
+    return PartContent(as_text(value), TEXT_TYPE if isinstance(value, str) else JSON_TYPE)
 
 
 def is_large(part: Part, *, bytes_max: int) -> bool:

@@ -21,7 +21,7 @@ OLDER = "older"
 BACKLOG_MAX = 5_000  # memories that one answer looks at, those that wait longest
 
 
-class Told(Collector):
+class OptionalGauge(Collector):
     """A gauge that can be left out, as one of the library's without labels cannot."""
 
     def __init__(self, name: str, about: str) -> None:
@@ -55,7 +55,7 @@ class Metrics:
         self._pending = gauge(
             "pending_tokens", "Tokens they have not observed, by the age of their oldest such message", "age"
         )
-        self._oldest = Told("daybook_pending_seconds_max", "Age of the oldest of these messages")
+        self._oldest = OptionalGauge("daybook_pending_seconds_max", "Age of the oldest of these messages")
         registry.register(self._oldest)
         self._pool = gauge("pool_connections", "Connections to the database: size, in_use, waiting, max", "state")
         self._open = gauge("provider_circuit_open", "1 while no call is made to this provider", "provider")

@@ -9,7 +9,7 @@ from app.kit.db import Database, Row
 from app.memory.changing.moments import cursor
 from app.memory.model import Observation, Reflection
 from app.memory.rows import CONVERSATION, LIVE_NOW, LIVE_THEN, REFLECTION, observation_of, reflection_of
-from app.sessions.waking import DUE
+from app.sessions.waking import DUE, PENDING_SECONDS
 
 MEMORY = f"""/* diagnose */
 SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.observed_seq, s.buffered_seq,
@@ -22,9 +22,7 @@ SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.ob
    WHERE session_id = s.id AND kind = 'summary' AND seq > s.observed_seq AND erased_at IS NULL) AS pending_summaries,
   (SELECT jsonb_build_object('seq', seq, 'covers', covers) FROM messages
    WHERE session_id = s.id AND seq = s.summary_seq) AS summary,
-  coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
-            WHERE session_id = s.id AND seq > s.observed_seq AND erased_at IS NULL AND kind <> 'summary'
-            ORDER BY seq LIMIT 1), 0)::float8 AS pending_seconds,
+  {PENDING_SECONDS},
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'from', from_seq, 'to', to_seq,
      'covers', covers, 'tokens', tokens, 'message_tokens', message_tokens, 'chars', length(text),
      'own', session_id = s.id)), '[]')

@@ -9,6 +9,11 @@ def dumps(value: Any) -> bytes:
     return orjson.dumps(value)
 
 
+def as_text(value: Any) -> str:
+    """A text as it is, any other value as JSON."""
+    return value if isinstance(value, str) else dumps(value).decode()
+
+
 def canonical(value: Any) -> bytes:
     """The same bytes for the same value, whatever the order of its keys.
 

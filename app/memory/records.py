@@ -265,14 +265,14 @@ class Derived:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Hints:
     """What a control makes the session's current task and suggested response; None is that there is none."""
 
     current_task: str | None = None
     suggested_response: str | None = None
 
 
-FORGOTTEN = Told()
+FORGOTTEN = Hints()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from app.memory.changing.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
 from app.memory.log import items_to_json
 from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observation, Status
-from app.memory.records import FORGOTTEN, Fenced, Gap, Lease, Loaded, Locked, NewObservation, Run, Standing, Told
+from app.memory.records import FORGOTTEN, Fenced, Gap, Hints, Lease, Loaded, Locked, NewObservation, Run, Standing
 from app.memory.reflection_store import discard_ahead
 from app.memory.rows import fenced_of, loaded_of, standing_of
 from app.memory.spans import readable
@@ -383,7 +383,7 @@ class MemoryStore:
         return moved
 
     async def record_control(
-        self, tx: Tx, locked: Locked, cause: str, *, told: Told | None = None, left_tokens: int = 0
+        self, tx: Tx, locked: Locked, cause: str, *, told: Hints | None = None, left_tokens: int = 0
     ) -> None:
         """Make the next version from the notes as they are now, take a new epoch, and make the memory due.
 

@@ -18,8 +18,8 @@ from uuid import UUID
 from app.kit.repeating import Repeated
 from app.recall.index_store import IndexStore
 from app.recall.indexing import entries
+from app.sessions.model import BEFORE_ALL
 
-FIRST = UUID(int=0)
 LOOKED_MAX = 500  # sessions of which it is told how many messages the index lacks
 
 
@@ -83,7 +83,7 @@ class Indexer:
         self._asked: dict[UUID, None] = {}
         self._hurried = asyncio.Event()
         self._appended_at = -inf  # of the monotonic clock
-        self._swept = FIRST
+        self._swept = BEFORE_ALL
         self._repeated = Repeated(self._work, seconds=config.look_seconds, name="daybook-recall-index")
 
     def start(self) -> None:
@@ -132,7 +132,7 @@ class Indexer:
     async def sweep(self) -> int:
         """Look at the next few sessions, and note those that the index lacks messages of. Answers how many."""
         found = await self._store.behind(self._swept, self._config.sweep_sessions)
-        self._swept = found.last or FIRST
+        self._swept = found.last or BEFORE_ALL
         for session in found.behind:
             self.ask(session)
         return len(found.behind)

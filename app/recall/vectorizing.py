@@ -25,11 +25,10 @@ from app.recall.indexing import message_text
 from app.recall.metrics import VectorMetrics
 from app.recall.vector_store import Unembedded, VectorStore
 from app.redaction.model import Redaction
-from app.sessions.model import Message
+from app.sessions.model import BEFORE_ALL, Message
 
 log = structlog.get_logger("daybook.recall")
 
-FIRST = UUID(int=0)
 FAILURES_MAX = 8  # in a row; then it is tried once in ten minutes
 KNOWN_GOOD = "Hello."  # a text that no model refuses
 # What a server may answer because of one text: Ollama cannot write a vector of no numbers, and says 500.
@@ -111,7 +110,7 @@ class Vectorizing:
         if found.last is None:
             self._told(self._lacking)
             self._lacking = 0
-        self._swept = found.last or FIRST
+        self._swept = found.last or BEFORE_ALL
         for session in found.behind:
             self.ask(session)
 

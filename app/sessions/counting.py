@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from app.kit.json import dumps
+from app.kit.json import as_text
 from app.kit.tokens import text_tokens
 from app.sessions.model import Part, PartType, is_part
 
@@ -48,7 +48,7 @@ def _counted(part: Part) -> Iterator[int]:
 
 
 def _json_tokens(value: Any) -> int:
-    return text_tokens(value if isinstance(value, str) else dumps(value).decode())
+    return text_tokens(as_text(value))
 
 
 def _content_tokens(content: Any) -> int:

@@ -12,10 +12,8 @@ from app.kit.db import AWAY, Database, Row
 from app.kit.repeating import Repeated
 from app.sessions import ending_store
 from app.sessions.errors import SessionNotFound
-from app.sessions.model import MemoryPort
+from app.sessions.model import BEFORE_ALL, MemoryPort
 from app.sessions.store import SessionRecord, session_id, session_of
-
-FIRST = UUID(int=0)
 
 log = structlog.get_logger("daybook.background")
 
@@ -37,7 +35,7 @@ class Ending:
         self._database = database
         self._memory = memory
         self._config = config
-        self._looked = FIRST
+        self._looked = BEFORE_ALL
         self._repeated = Repeated(self.look, seconds=config.look_seconds, name="daybook-ending")
 
     def start(self) -> None:
@@ -60,7 +58,7 @@ class Ending:
             last, idle = await ending_store.idle(
                 connection, self._looked, self._config.look_sessions, seconds=self._config.ended_after
             )
-        self._looked = last or FIRST
+        self._looked = last or BEFORE_ALL
         for session in idle:
             try:
                 await self._end(session, idle_seconds=self._config.ended_after)

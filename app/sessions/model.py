@@ -14,6 +14,7 @@ from uuid import UUID
 Part: TypeAlias = dict[str, Any]
 
 SEQ_MAX = 2**63 - 1
+BEFORE_ALL = UUID(int=0)  # what goes over all sessions, in the order of their ids, begins after it
 MESSAGES_MOST = 10_000  # that a request may be allowed to have: of a longer list no more is read
 
 

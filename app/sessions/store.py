@@ -12,7 +12,7 @@ from app.sessions.errors import SessionMoved
 from app.sessions.lineage import family, hold
 from app.sessions.merging import check_metadata, off_of, set_of, unset_of
 from app.sessions.model import Gone, MemoryCounters
-from app.sessions.waking import DUE, ruled_anew
+from app.sessions.waking import DUE, PENDING_SECONDS, ruled_anew
 
 NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
 LOOKED_AT_ONCE = 200  # sessions that one statement of a list looks at
@@ -57,9 +57,7 @@ SELECT s.*, coalesce(m.pending_tokens, 0) AS pending_tokens, coalesce(m.observat
        m.due_at, {DUE},
        m.lease_owner, m.lease_step, coalesce(m.attempts, 0) AS attempts, m.last_error - 'failed' AS last_error,
        coalesce(m.paused, false) AS paused,
-       coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
-                 WHERE session_id = s.id AND seq > s.observed_seq AND erased_at IS NULL AND kind <> 'summary'
-                 ORDER BY seq LIMIT 1), 0)::float8 AS pending_seconds, found.wanted
+       {PENDING_SECONDS}, found.wanted
 FROM (
   SELECT *, row_number() OVER (ORDER BY key) AS number FROM (
     (SELECT * FROM sessions

@@ -8,6 +8,11 @@ but neither a lease nor a back-off.
 # work, and told as idle.
 DUE = "coalesce(m.due_at <= clock_timestamp(), false) AS due"
 
+# Age of the oldest message of the session ``s`` that is not observed; 0: there is none.
+PENDING_SECONDS = """coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
+  WHERE session_id = s.id AND seq > s.observed_seq AND erased_at IS NULL AND kind <> 'summary'
+  ORDER BY seq LIMIT 1), 0)::float8 AS pending_seconds"""
+
 
 def woken(*, grown: str = "0", look: str = "true", early: str = "false") -> str:
     """What an UPDATE of the memory ``m`` sets, of expressions of SQL, of which the planner drops what is constant.

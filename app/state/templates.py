@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from app.kit.json import dumps
+from app.kit.json import as_text
 from app.kit.patterns import lazy_pattern
 
 NAME_CHARS_MAX = 100
@@ -206,7 +206,7 @@ def value_at(values: Mapping[str, Any], place: Placeholder) -> Any:
 
 
 def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else dumps(value).decode()
+    return None if value is None else as_text(value)
 
 
 def _within(value: Any, step: str) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from app.context.model import Block, Turn
 from app.context.wording import SPEAKER
-from app.kit.json import dumps, loads
+from app.kit.json import as_text, loads
 from app.kit.patterns import lazy_pattern
 from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire import first_flaw
@@ -67,7 +67,7 @@ def output_parts(output: Any) -> list[Part]:
     """A tool's output as parts: a list of parts as it is, a string as text, any other JSON as its text."""
     if isinstance(output, list) and output and all(map(is_shown, output)):
         return [part for part in output if visible(part)]
-    text = output if isinstance(output, str) else dumps(output).decode()
+    text = as_text(output)
     return [text_part(text)] if text.strip() else []
 
 
@@ -77,8 +77,7 @@ def output_text(output: Any) -> str:
 
 def arguments_text(part: Part) -> str:
     """A call's arguments as JSON: byte for byte as the model wrote them, where that is known."""
-    arguments = part.get("arguments_json", part["arguments"])
-    return arguments if isinstance(arguments, str) else dumps(arguments).decode()
+    return as_text(part.get("arguments_json", part["arguments"]))
 
 
 def arguments_object(arguments: Any) -> dict[str, Any]:

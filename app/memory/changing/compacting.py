@@ -23,7 +23,7 @@ from app.memory.extractive.observer import observations
 from app.memory.log import render
 from app.memory.model import ObserverInput, Ranges
 from app.memory.parsing import parse
-from app.memory.records import Derived, Locked, StoredSummary, Told
+from app.memory.records import Derived, Hints, Locked, StoredSummary
 from app.memory.redacting import redacted_messages
 from app.memory.rules import EXTRACT_TOKENS_MAX
 from app.memory.service import MemoryService
@@ -207,8 +207,8 @@ def _stands(former: StoredSummary, end: int, text: str | None) -> bool:
     return [part["text"] for part in former.message.parts] == [text]
 
 
-def _told(ahead: Sequence[Derived]) -> Told | None:
+def _told(ahead: Sequence[Derived]) -> Hints | None:
     """The current task as the newest chunk that becomes live tells it."""
     if not ahead:
         return None
-    return Told(current_task=ahead[-1].current_task, suggested_response=ahead[-1].suggested_response)
+    return Hints(current_task=ahead[-1].current_task, suggested_response=ahead[-1].suggested_response)

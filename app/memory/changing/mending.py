@@ -10,7 +10,7 @@ from app.memory.changing import mending_store
 from app.memory.changing.erasing_store import Blanked
 from app.memory.changing.erasure import edits_behind, losing, repair
 from app.memory.edits import Edit
-from app.memory.records import Locked, Told
+from app.memory.records import Hints, Locked
 from app.memory.store import ERASED, MemoryStore
 
 
@@ -21,7 +21,7 @@ async def mend(
     *,
     since: Mapping[UUID, int],
     edits: Sequence[Edit] = (),
-    told: Told | None = None,
+    told: Hints | None = None,
     left_tokens: int = 0,
 ) -> bool:
     """Make the next version, in which blank notes are none; answers whether something is to be observed again.

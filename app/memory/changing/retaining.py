@@ -21,12 +21,10 @@ from app.memory.changing.retaining_store import Expired, Old, RetainingStore
 from app.memory.rules import Rules
 from app.sessions.deleting import Deleting
 from app.sessions.metrics import SessionMetrics
-from app.sessions.model import SearchIndex
+from app.sessions.model import BEFORE_ALL, SearchIndex
 from app.sessions.sharing_store import hold_related
 
 log = structlog.get_logger("daybook.retention")
-
-FIRST = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +57,7 @@ class Retaining:
         self._now = now
         self._config = config
         self._metrics = metrics
-        self._swept = FIRST
+        self._swept = BEFORE_ALL
         self._repeated = Repeated(self.sweep, seconds=config.sweep_seconds, name="daybook-retention", waits_first=True)
 
     def start(self) -> None:
@@ -76,7 +74,7 @@ class Retaining:
             await self._try(self._delete, session, now)
         for session in found.old:
             await self._try(self._expire, session, now)
-        self._swept = found.last or FIRST
+        self._swept = found.last or BEFORE_ALL
         return len(found.silent) + len(found.old)
 
     @staticmethod
