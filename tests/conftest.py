@@ -173,6 +173,20 @@ class Service:
         body: dict[str, Any] = answer.json()
         return body
 
+    async def observe(self, key: str) -> dict[str, Any]:
+        """Have all that is not observed observed, and wait for it; answers the memory as it is then."""
+        return await self._step(key, "observe")
+
+    async def reflect(self, key: str) -> dict[str, Any]:
+        """Have the log condensed, and wait for it; answers the same."""
+        return await self._step(key, "reflect")
+
+    async def _step(self, key: str, step: str) -> dict[str, Any]:
+        answer = await self.client.post(f"/sessions/{key}/memory/{step}", params={"wait_ms": 50_000})
+        assert answer.status_code == 200, answer.text
+        memory: dict[str, Any] = answer.json()["memory"]
+        return memory
+
     async def memory(self, key: str) -> dict[str, Any]:
         return await self.get(f"/sessions/{key}/memory")
 

@@ -174,7 +174,7 @@ async def test_a_key_that_may_only_read_finds_and_is_offered_no_change(
         service.client.headers["Authorization"] = f"Bearer {KEY}"
         await two_sessions(service)
         await note(service, "Ines prefers mail.")
-        await service.client.post("/sessions/chat-7/memory/observe", params={"wait_ms": WAIT_MS})
+        await service.observe("chat-7")
         context = await browser.new_context()
         page = await context.new_page()
         await page.goto(f"{service.url}/#/chat-7/facts")

@@ -52,11 +52,11 @@ async def erase(service: Service, key: str, number: int) -> None:
 
 
 async def observe(service: Service, key: str, _number: int) -> None:
-    await service.client.post(f"/sessions/{key}/memory/observe", params=WAIT)
+    await service.observe(key)
 
 
 async def reflect(service: Service, key: str, _number: int) -> None:
-    await service.client.post(f"/sessions/{key}/memory/reflect", params=WAIT)
+    await service.reflect(key)
 
 
 async def edit(service: Service, key: str, number: int) -> None:

@@ -42,7 +42,7 @@ async def test_a_difference_names_what_entered_and_left_and_why(service: Service
     assert told(second["entered"]) == [("observation", two, 2, "observed")]
     assert second["messages"] == {"entered": [{"from": 2, "to": 2}], "left": [{"from": 1, "to": 1}]}
 
-    await service.client.post(f"/sessions/{KEY}/memory/reflect", params={"wait_ms": 50_000})
+    await service.reflect(KEY)
     [note] = await live(service, "reflections")
     third = await diff(service)
     assert told(third["entered"]) == [("reflection", note, 3, "reflected")]

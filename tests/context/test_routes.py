@@ -48,8 +48,7 @@ async def remember(service: Service, *texts: str) -> None:
     await service.configure("s1", keep_last=0)
     for text in texts:
         await talk(service, text)
-        answer = await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
-        assert answer.status_code == 200
+        await service.observe("s1")
 
 
 async def compiled(service: Service, body: dict[str, Any], **parameters: Any) -> dict[str, Any]:
@@ -252,7 +251,7 @@ async def test_today_is_that_of_the_later_clock_unless_the_caller_says_when_it_i
     await service.configure("s1", timezone="Asia/Tokyo", cache_ttl=0)
     said = {"role": "user", "content": FACTS[0], "created_at": "2099-05-04T20:00:00Z"}
     await service.append("s1", said)
-    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
+    await service.observe("s1")
 
     assert "Today is Tuesday, May 5, 2099." in str(texts_of(await service.context("s1")))
     assert "May 5, 2099 (today)" in notes(await service.context("s1"))
@@ -268,7 +267,7 @@ async def test_what_has_left_the_tail_does_not_come_back_whatever_keep_last_is_n
     await remember(service, *FACTS[:2])
     await service.configure("s1", keep_last=40)
     await talk(service, FACTS[2])
-    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
+    await service.observe("s1")
 
     assert shown(await service.context("s1")) == FACTS[1:]
 
@@ -366,7 +365,7 @@ async def test_the_answer_tells_why_the_prefix_broke(service: Service) -> None:
     await service.configure("s1", keep_last=0)
     await talk(service, *FACTS)
     await service.context("s1")
-    assert (await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})).status_code == 200
+    await service.observe("s1")
     assert await shared(service) == (0, "activation")
     tokens = (await compiled(service, {"system": "You help."}))["tokens"]
     assert await shared(service) == (0, "system")

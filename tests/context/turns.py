@@ -22,6 +22,5 @@ async def say(service: Service, text: str, **fields: Any) -> dict[str, Any]:
 
 
 async def observe(service: Service) -> dict[str, Any]:
-    answer = await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": 50_000})
-    assert answer.status_code == 200
+    await service.observe(KEY)
     return alone(await service.context(KEY, now=NOW))

@@ -30,11 +30,6 @@ async def say(service: Service, text: str) -> None:
     await service.append("s1", {"role": "user", "content": text})
 
 
-async def observe(service: Service) -> None:
-    answer = await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
-    assert answer.status_code == 200, answer.text
-
-
 @asynccontextmanager
 async def listening(
     service: Service, last_event_id: str | None = None, *, key: str = "s1"
@@ -76,13 +71,13 @@ async def test_a_listener_hears_of_messages_and_of_each_version(service: Service
         _, _, appended = (await until(stream, "appended"))[-1]
         assert (appended["from_seq"], appended["to_seq"]) == (2, 2)
         assert appended["tokens"] > 0
-        await observe(service)
+        await service.observe("s1")
         heard = await until(stream, "activated")
         assert {"from_seq", "at"} & heard[-1][2].keys() == {"at"}
         assert heard[-1][2]["version"] == 1
         assert heard[-1][2]["pending_tokens"] == 0
         assert heard[-1][2]["observation_tokens"] > 0
-        await service.client.post("/sessions/s1/memory/reflect", params={"wait_ms": 50_000})
+        await service.reflect("s1")
         assert (await until(stream, "reflected"))[-1][2]["version"] == 2
         await service.client.delete("/sessions/s1/memory/reflections")
         assert (await until(stream, "deleted"))[-1][2]["version"] == 3
@@ -94,7 +89,7 @@ async def test_a_listener_that_comes_back_goes_on_after_the_last_it_heard(servic
         await say(service, "I work at a bank in Porto.")
         last = (await until(stream, "appended"))[-1][1]
     await say(service, "My dog is called Rex.")
-    await observe(service)
+    await service.observe("s1")
     async with listening(service, last) as stream:
         told = [(name, data.get("from_seq")) for name, _, data in await until(stream, "activated")]
     assert told == [("appended", 3), ("activated", None)]

@@ -76,7 +76,7 @@ async def test_the_memorys_work_and_its_calls_are_counted(start_service: StartSe
     models.fail_next(Fault.EMPTY)
     async with start_service(provider="anthropic", memory=MEMORY) as service:
         await service.append("s", *plain_talk(8), wait_ms=WAIT_MS)
-        await service.client.post("/sessions/s/memory/reflect", params={"wait_ms": WAIT_MS})
+        await service.reflect("s")
         memory = await service.memory("s")
         await service.client.delete("/sessions/s/memory/observations")
         runs = (await service.get("/sessions/s/memory/runs"))["items"]
@@ -183,7 +183,7 @@ async def test_a_key_is_needed_where_there_is_one(start_service: StartService) -
 
 async def test_no_label_says_who_or_what(service: Service) -> None:
     await service.append("a-very-private-key", {"role": "user", "content": "a secret"}, wait_ms=WAIT_MS)
-    await service.client.post("/sessions/a-very-private-key/memory/observe", params={"wait_ms": WAIT_MS})
+    await service.observe("a-very-private-key")
     found = await samples(service)
 
     assert {label for _, labels in found for label, _ in labels} <= LABELS

@@ -315,7 +315,7 @@ async def test_what_was_taken_back_of_a_session_that_shares_its_memory_goes_with
         assert (await service.client.put(f"/sessions/{key}", json=body)).status_code == 201
     for number, text in enumerate(("I live in Lisbon.", "I prefer a window seat."), start=1):
         await say(service, text, id=f"m-{number}")
-    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": WAIT_MS})
+    await service.observe("s1")
     await end(service)
     assert len(await facts(service)) == 2
     assert (await service.client.delete("/sessions/s1/messages/m-1")).status_code == 200

@@ -102,8 +102,8 @@ async def leaked(service: Service, *, branch: bool) -> None:
     await service.client.patch(f"/sessions/{KEY}/state", json={"page": "billing"})
     for number in range(1, 11):
         await service.append(KEY, message(number), wait_ms=50_000)
-    await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": 50_000})
-    await service.client.post(f"/sessions/{KEY}/memory/reflect", params={"wait_ms": 50_000})
+    await service.observe(KEY)
+    await service.reflect(KEY)
     fact = {"text": f"The code is {SECRET}.", "category": "profile", "sources": [{"session": KEY, "cites": [3, 4]}]}
     assert (await service.client.post(f"/resources/{RESOURCE}/facts", json=fact)).status_code == 201
     if branch:
@@ -122,8 +122,8 @@ async def leaked_among_two(service: Service) -> None:
     for number in range(1, 9):
         await service.append(KEY, message(number), wait_ms=50_000)
         await service.append(OTHER, message(number + 10), wait_ms=50_000)
-    await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": 50_000})
-    await service.client.post(f"/sessions/{KEY}/memory/reflect", params={"wait_ms": 50_000})
+    await service.observe(KEY)
+    await service.reflect(KEY)
     await service.append(OTHER, message(20), wait_ms=50_000)
     fact = {"text": f"The code is {SECRET}.", "category": "profile", "sources": [{"session": KEY, "cites": [3, 4]}]}
     assert (await service.client.post(f"/resources/{RESOURCE}/facts", json=fact)).status_code == 201

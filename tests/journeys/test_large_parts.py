@@ -34,11 +34,6 @@ def turn(number: int) -> list[dict[str, Any]]:
     ]
 
 
-async def observe(service: Service) -> None:
-    answer = await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
-    assert answer.status_code == 200, answer.text
-
-
 async def contexts(service: Service) -> dict[Format, dict[str, Any]]:
     return {shape: await service.context("s1", format=shape.value) for shape in FORMATS}
 
@@ -54,7 +49,7 @@ async def settled(service: Service) -> Service:
     await service.configure("s1", keep_last=40, keep_last_tool_results=2)
     for number in range(4):
         await service.append("s1", *turn(number))
-    await observe(service)
+    await service.observe("s1")
     return service
 
 
@@ -108,7 +103,7 @@ async def test_which_ones_are_previews_changes_with_the_next_activation_alone(se
             start = flat(before[shape]["payload"], shape)  # the assistant spoke last: nothing is volatile
             assert flat(after[shape]["payload"], shape)[: len(start)] == start, shape
         before = after
-    await observe(settled)
+    await settled.observe("s1")
     shown = [in_full(before[Format.NEUTRAL], number) for number in range(7)]
     assert shown == [False, False, True, True, True, True, True]
     context = await settled.context("s1")
@@ -118,7 +113,7 @@ async def test_which_ones_are_previews_changes_with_the_next_activation_alone(se
 async def test_the_past_is_rebuilt_with_the_previews_it_had(settled: Service) -> None:
     now = await settled.context("s1")
     await settled.append("s1", *turn(4), *turn(5), *turn(6))
-    await observe(settled)
+    await settled.observe("s1")
     then = await settled.context("s1", as_of_version=now["memory_version"], as_of_seq=now["as_of_seq"])
     assert then["payload"]["messages"] == now["payload"]["messages"]
 

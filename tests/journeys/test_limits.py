@@ -1,7 +1,7 @@
 """Limits of the memory that are settings, in force in the running service."""
 
 from tests.conftest import StartService
-from tests.journeys.looks import WAIT_MS, items
+from tests.journeys.looks import items
 
 LOOKED = 500
 
@@ -16,7 +16,7 @@ async def test_an_observation_looks_at_as_many_messages_as_the_setting_says_and_
         await service.append("s", *said)
         observed = [0]
         while observed[-1] < len(said):
-            await service.client.post("/sessions/s/memory/observe", params={"wait_ms": WAIT_MS})
+            await service.observe("s")
             observed.append((await service.memory("s"))["cursor"]["observed_seq"])
             assert observed[-1] > observed[-2]
         notes = await items(service, "/sessions/s/memory/observations")

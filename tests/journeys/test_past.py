@@ -84,13 +84,13 @@ async def control(service: Service, number: int) -> None:
         case 1 if live:
             await service.client.delete(f"/sessions/{KEY}/memory/observations/{live[-1]['id']}")
         case 2:
-            await service.client.post(f"/sessions/{KEY}/memory/reflect", params={"wait_ms": WAIT_MS})
+            await service.reflect(KEY)
         case 3:
             cursor = (await service.memory(KEY))["cursor"]
             body = {"up_to_seq": cursor["last_seq"] - 3}
             await service.client.post(f"/sessions/{KEY}/compact", json=body)
         case _:
-            await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": WAIT_MS})
+            await service.observe(KEY)
 
 
 async def configure(service: Service, seen: Seen, config: Json) -> None:

@@ -126,7 +126,7 @@ async def test_no_statement_leaves_anything_behind_on_its_connection(start_servi
     async with start_service(pool={"prepared_statements": False, "min": 1, "max": 1}) as service:
         await service.append("s", *plain_talk(24))
         await service.client.patch("/sessions/s/state", json={"mood": "calm"})
-        await service.client.post("/sessions/s/memory/observe", params={"wait_ms": 50_000})
+        await service.observe("s")
         await service.context("s")
         async with service.app.state.database.connection() as connection:
             meanwhile = connection.transaction()

@@ -40,10 +40,10 @@ async def test_a_model_is_told_the_log_so_far_its_task_and_then_what_is_new(
     async with start_service(provider="anthropic", memory=config) as service:
         for at in range(0, 16, 4):
             await service.append("s1", *plain_talk(16)[at : at + 4], wait_ms=WAIT_MS)
-        await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": WAIT_MS})
+        await service.observe("s1")
         observations = await items(service, "/sessions/s1/memory/observations")
         memory = await service.memory("s1")
-        await service.client.post("/sessions/s1/memory/reflect", params={"wait_ms": WAIT_MS})
+        await service.reflect("s1")
     days.add(today())
 
     asked = [one.prompt for one in models.asked(PromptKind.OBSERVER)]
@@ -68,7 +68,7 @@ async def test_an_observer_may_write_as_much_as_the_session_says(
         await service.configure("s2", observer_output_tokens=700)
         for key in ("s1", "s2"):
             await service.append(key, *plain_talk(8), wait_ms=WAIT_MS)
-            await service.client.post(f"/sessions/{key}/memory/observe", params={"wait_ms": WAIT_MS})
+            await service.observe(key)
     assert {one.max_tokens for one in models.asked(PromptKind.OBSERVER)} == {4_000, 700}
 
 
@@ -85,7 +85,7 @@ async def test_an_observer_sees_as_much_of_calls_and_results_as_the_session_says
         await service.configure("s2", observer_result_tokens=50)
         for key in ("s1", "s2"):
             await service.append(key, *said, *plain_talk(2), wait_ms=WAIT_MS)
-            await service.client.post(f"/sessions/{key}/memory/observe", params={"wait_ms": WAIT_MS})
+            await service.observe(key)
     seen = [view for one in models.asked(PromptKind.OBSERVER) if "call| look" in (view := one.prompt)]
     assert all(view.count("ask ") < 110 for view in seen)
     assert [view.count("hit ") >= 999 for view in seen] == [True, False]

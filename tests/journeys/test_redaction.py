@@ -87,7 +87,7 @@ async def test_a_secret_is_stored_nowhere_and_sent_to_no_model(
 ) -> None:
     async with start_service(provider="anthropic", memory=MEMORY, redaction={"tenants": "*"}) as service:
         await write_everywhere(service)
-        await service.client.post("/sessions/s/memory/reflect", params={"wait_ms": WAIT_MS})
+        await service.reflect("s")
         stored = (await service.get("/sessions/s/messages"))["items"]
         context = await service.context("s", format="anthropic")
         artifact = await service.client.get("/sessions/s/artifacts/a.txt")
@@ -121,7 +121,7 @@ async def test_no_request_waits_for_a_hook_that_takes_its_time(
     async with start_service(provider="anthropic", memory=MEMORY, redaction=hook) as service:
         assert (await service.append("before", *MESSAGES))["replayed"] == len(MESSAGES)
         await write_everywhere(service)
-        await service.client.post("/sessions/s/memory/reflect", params={"wait_ms": WAIT_MS})
+        await service.reflect("s")
         memory = await service.memory("s")
     assert models.requests
     assert memory["last_error"] is None
@@ -135,7 +135,7 @@ async def test_what_was_stored_before_is_sent_to_no_model_and_stored_no_more(
     assert await rows(database_url, KEY) == ["messages"]
 
     async with start_service(provider="openai", memory=MEMORY, redaction=ON) as service:
-        await service.client.post("/sessions/s/memory/observe", params={"wait_ms": WAIT_MS})
+        await service.observe("s")
         memory = await service.memory("s")
         again = await service.append("s", *MESSAGES)
 

@@ -82,7 +82,7 @@ async def test_where_the_tail_begins_is_told_beside_the_event_loop(service: Serv
     await service.append("s1", *(said(f"I paid {number}20 euros for the shop in Porto.") for number in range(1, 7)))
 
     async def observe() -> None:
-        (await service.client.post("/sessions/s1/memory/observe?wait_ms=50000")).raise_for_status()
+        await service.observe("s1")
 
     assert group_start.__code__ not in await ran(observe)
     assert (await service.memory("s1"))["cursor"]["tail_from_seq"] == 5

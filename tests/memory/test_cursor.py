@@ -19,6 +19,6 @@ async def test_the_last_messages_stay_with_the_calls_of_their_results_and_one_in
     await service.configure("s1", keep_last=keep_last, keep_last_tool_results=0)
     facts = [said(FACT.format(n=n)) for n in range(1, 7)]
     await service.append("s1", *facts[:4], CALL, RESULT, *facts[4:])
-    (await service.client.post("/sessions/s1/memory/observe?wait_ms=50000")).raise_for_status()
+    await service.observe("s1")
     cursor = (await service.memory("s1"))["cursor"]
     assert (cursor["observed_seq"], cursor["tail_from_seq"]) == (8, tail_from_seq)

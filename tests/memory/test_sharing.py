@@ -241,8 +241,7 @@ async def test_reflections_condense_what_several_conversations_said(service: Ser
     for number in range(1, 10, 3):
         await say(service, "one", number, number + 1, number + 2)
         await say(service, "two", number, number + 1, number + 2, who="Boris")
-    answer = await service.client.post("/sessions/one/memory/reflect", params={"wait_ms": 50_000})
-    assert answer.status_code == 200
+    await service.reflect("one")
     log = (await service.get("/sessions/one/memory/log"))["text"]
     assert "### Condensed, of one, two" in log
     for key in ("one", "two"):
@@ -359,9 +358,9 @@ async def test_a_run_is_of_the_conversation_it_observed_and_a_reflection_of_none
     await share(service, "one", "two", **SMALL)
     await say(service, "one", 1, 2, 3)
     await say(service, "two", 4, 5, 6)
-    await service.client.post("/sessions/one/memory/reflect", params={"wait_ms": 50_000})
+    await service.reflect("one")
     await service.append("apart", said("I moved to Lisbon."))
-    await service.client.post("/sessions/apart/memory/observe", params={"wait_ms": 50_000})
+    await service.observe("apart")
     runs = (await service.get("/sessions/one/memory/runs"))["items"]
     (own,) = (await service.get("/sessions/apart/memory/runs"))["items"]
     told = [(run["kind"], run["session"]) for run in runs]
@@ -422,7 +421,7 @@ async def test_an_edit_may_cite_what_its_note_is_of_and_no_number_becomes_anothe
     await share(service, "one", "two", **SMALL)
     await say(service, "one", 1, 2, 3)
     await say(service, "two", 4, 5, 6)
-    await service.client.post("/sessions/one/memory/reflect", params={"wait_ms": 50_000})
+    await service.reflect("one")
     (note,) = (await service.get("/sessions/one/memory/reflections"))["items"]
     path = f"/sessions/one/memory/reflections/{note['id']}"
     body = {

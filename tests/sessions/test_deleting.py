@@ -33,7 +33,7 @@ async def fill(service: Service, key: str, **fields: Any) -> None:
     await service.client.put(f"/resources/{fields['resource_id']}", json={"metadata": {"plan": "pro"}})
     fact = {"text": "Ana pays.", "category": "insight", "sources": [{"session": key, "cites": [1, 2]}]}
     await service.client.post(f"/resources/{fields['resource_id']}/facts", json=fact)
-    await service.client.post(f"/sessions/{key}/memory/reflect", params={"wait_ms": 50_000})
+    await service.reflect(key)
 
 
 async def counts(database_url: str) -> dict[str, int]:

@@ -83,7 +83,7 @@ async def test_what_is_sent_again_after_a_lost_answer_is_answered_as_stored_thou
     for name, turn in turns.items():
         await service.append("s1", said("one", id=name))
         await replaced(service, name, turn)
-    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
+    await service.observe("s1")
     again = [await replaced(service, name, turn) for name, turn in turns.items()]
     assert again[0]["sealed"]
     assert again == (await service.get(MESSAGES))["items"]
@@ -104,7 +104,7 @@ async def test_what_is_sent_again_after_a_lost_answer_is_answered_as_stored_thou
 )
 async def test_what_is_observed_is_sealed_against_any_change(service: Service, change: dict[str, Any]) -> None:
     await service.append("s1", said(LONG, id="a", **TOLD), said("new"))
-    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
+    await service.observe("s1")
     stored = await service.get(f"{MESSAGES}/a")
     problem(await put(service, "a", said(LONG, **TOLD) | change), 409, "message-sealed")
     assert stored["sealed"]

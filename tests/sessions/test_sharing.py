@@ -243,7 +243,7 @@ async def test_nothing_is_left_of_a_memory_that_its_last_session_leaves(service:
     await share(service, "one", "two", **SMALL)
     for first in range(1, 24, 3):
         await say(service, "two", first, first + 1, first + 2)
-        await service.client.post("/sessions/two/memory/reflect", params={"wait_ms": 50_000})
+        await service.reflect("two")
     assert (await service.client.delete("/sessions/two")).status_code == 200
     left = await rows()
     assert left["memory_versions"] > 0

@@ -34,11 +34,6 @@ async def say(service: Service, text: str, key: str = PARENT) -> None:
     await service.append(key, {"role": "user", "content": text}, **WAIT)
 
 
-async def observe(service: Service, key: str = PARENT) -> None:
-    answer = await service.client.post(f"/sessions/{key}/memory/observe", params=WAIT)
-    assert answer.status_code == 200
-
-
 async def ask(service: Service, of: str = PARENT, **body: Any) -> httpx.Response:
     return await service.client.post(f"/sessions/{of}/branch", json=body)
 
@@ -111,8 +106,8 @@ async def test_a_branch_is_answered_as_a_session_with_its_parent(service: Servic
 async def test_a_branch_is_by_default_all_there_is(service: Service) -> None:
     for fact in FACTS[:3]:
         await say(service, fact)
-        await observe(service)
-    await service.client.post(f"/sessions/{PARENT}/memory/reflect", params=WAIT)
+        await service.observe(PARENT)
+    await service.reflect(PARENT)
     await say(service, FACTS[3])
     assert (await branch(service))["parent"] == {"key": PARENT, "at_seq": 4}
     for what in ("messages", "memory/observations", "memory/reflections", "memory/versions"):
@@ -131,14 +126,14 @@ async def test_the_memory_is_that_of_then(service: Service) -> None:
     """Neither what was noted later is there, nor an edit, nor a deletion, nor a change of the config."""
     await service.configure(PARENT, keep_last=1)
     await say(service, FACTS[0])
-    await observe(service)
+    await service.observe(PARENT)
     [first] = await items(service, PARENT, "memory/observations")
     before = await service.context(PARENT, now="2099-01-01T00:00:00Z")
     await say(service, FACTS[1])
-    await observe(service)
+    await service.observe(PARENT)
     edit = {"text": "* 🔴 [fact] User moved to Turin. #1"}
     await service.client.patch(f"/sessions/{PARENT}/memory/observations/{first['id']}", json=edit)
-    await service.client.post(f"/sessions/{PARENT}/memory/reflect", params=WAIT)
+    await service.reflect(PARENT)
     await service.client.delete(f"/sessions/{PARENT}/memory/reflections")
     await service.configure(PARENT, enabled=False)
     await branch(service, at_seq=1)
@@ -151,17 +146,17 @@ async def test_the_memory_is_that_of_then(service: Service) -> None:
 async def test_a_branch_and_its_parent_go_their_own_way_and_note_each_message_once(service: Service) -> None:
     for fact in FACTS[:2]:
         await say(service, fact)
-        await observe(service)
+        await service.observe(PARENT)
     before = await facts(service, PARENT)
     await branch(service)
     await say(service, FACTS[2], BRANCHED)
-    await observe(service, BRANCHED)
+    await service.observe(BRANCHED)
     after = await facts(service, PARENT)
     assert {**after.session, "now": None} == {**before.session, "now": None}
     assert (after.memory, after.messages, after.runs) == (before.memory, before.messages, before.runs)
     assert (after.observations, after.versions) == (before.observations, before.versions)
     await say(service, FACTS[3])
-    await observe(service)
+    await service.observe(PARENT)
     for key, last in ((PARENT, FACTS[3]), (BRANCHED, FACTS[2])):
         check(await facts(service, key))
         assert [note["from_seq"] for note in await items(service, key, "memory/observations")] == [1, 2, 3]
@@ -193,9 +188,9 @@ async def test_a_reflection_of_what_was_live_then_is_not_made_again(service: Ser
     """It is one made ahead in the branch, and becomes live there when there is enough to condense."""
     for fact in FACTS[:3]:
         await say(service, fact)
-        await observe(service)
+        await service.observe(PARENT)
     await say(service, FACTS[3])
-    await service.client.post(f"/sessions/{PARENT}/memory/reflect", params=WAIT)
+    await service.reflect(PARENT)
     [note] = await items(service, PARENT, "memory/reflections")
     await branch(service, at_seq=3)
     check(await facts(service, BRANCHED))
@@ -244,7 +239,7 @@ async def test_a_branch_has_the_past_of_its_parent_and_branches_in_turn(service:
     await service.configure(PARENT, keep_last=1)
     for fact in FACTS:
         await say(service, fact)
-        await observe(service)
+        await service.observe(PARENT)
     await branch(service, at_seq=3)
     again = await ask(service, BRANCHED, key="s3", at_seq=2)
     assert again.json()["parent"] == {"key": BRANCHED, "at_seq": 2}
@@ -290,13 +285,13 @@ async def test_nobody_branches_a_session_of_another_tenant(service: Service) -> 
 async def test_messages_left_to_a_summary_later_are_in_the_branch_to_be_observed(service: Service) -> None:
     await service.configure(PARENT, keep_last=1)
     await say(service, FACTS[0])
-    await observe(service)
+    await service.observe(PARENT)
     for text in ("One more.", "And one.", "And another."):
         await say(service, text)
     await say(service, FACTS[1])
     answer = await service.client.post(f"/sessions/{PARENT}/compact", json={"up_to_seq": 3, "summary": "Small talk."})
     assert answer.status_code == 200, answer.text
-    await observe(service)
+    await service.observe(PARENT)
     check(await facts(service, PARENT))
     await branch(service, at_seq=5)
     await branch(service, key="s3")
@@ -305,5 +300,5 @@ async def test_messages_left_to_a_summary_later_are_in_the_branch_to_be_observed
     assert after["coverage"] == (await service.memory(PARENT))["coverage"]
     for key in (BRANCHED, "s3"):
         check(await facts(service, key))
-        await observe(service, key)
+        await service.observe(key)
         check(await facts(service, key))

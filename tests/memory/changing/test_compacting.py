@@ -92,7 +92,7 @@ async def test_what_left_is_pending_no_more_and_never_observed(service: Service)
     memory = await service.memory("s1")
     assert (memory["pending"]["tokens"], memory["pending"]["messages"]) == (left, 2)
     assert (memory["cursor"]["observed_seq"], memory["cursor"]["tail_from_seq"]) == (3, 4)
-    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
+    await service.observe("s1")
     (observation,) = await items(service, "/sessions/s1/memory/observations")
     assert (observation["from_seq"], observation["to_seq"]) == (4, 6)
     assert [by for _, _, by in await coverage(service)] == ["summary:6", f"observation:{observation['id']}", "skip"]

@@ -23,13 +23,6 @@ TURIN = "Date: Aug 1, 2026\n* 🔴 (10:00) [fact] User moved to Turin. #1"
 AHEAD = {"message_tokens": 1_000, "buffer_every": 0.1, "retain_tokens": 0, "observation_tokens": 50_000}
 
 
-async def ask(service: Service, step: str) -> dict[str, Any]:
-    answer = await service.client.post(f"{MEMORY}/{step}", params=WAIT)
-    assert answer.status_code == 200, answer.text
-    memory: dict[str, Any] = answer.json()["memory"]
-    return memory
-
-
 async def say(service: Service, text: str) -> None:
     await service.append(KEY, {"role": "user", "content": text, "created_at": "2026-08-01T10:00:00Z"}, **WAIT)
 
@@ -38,7 +31,7 @@ async def remember(service: Service, *texts: str) -> list[int]:
     """One observation of each message; answers the ids of all that are live."""
     for text in texts:
         await say(service, text)
-        await ask(service, "observe")
+        await service.observe(KEY)
     return await ids(service, "observations")
 
 
@@ -177,7 +170,7 @@ async def test_a_deleted_observation_leaves_the_log_and_is_not_observed_again(
 
     gone = await delete(service, f"observations/{second}")
     again = await delete(service, f"observations/{second}")
-    memory = await ask(service, "observe")
+    memory = await service.observe(KEY)
 
     assert gone == {"session": KEY, "version": 4, "retired": 1}
     assert again == {"session": KEY, "version": 4, "retired": 0}
@@ -197,7 +190,7 @@ async def test_a_reflection_is_made_of_what_is_left(service: Service, tables: as
     first, second, third, fourth = await remember(service, *FACTS, "I play the cello.")
     await delete(service, f"observations/{second}")
     await edit(service, first, TURIN)
-    await ask(service, "reflect")
+    await service.reflect(KEY)
     (made,) = await notes(service, "reflections")
 
     assert made["sources"] == [first + 4, third, fourth]
@@ -210,12 +203,12 @@ async def test_a_reflection_is_made_of_what_is_left(service: Service, tables: as
 
 async def test_the_sources_of_a_deleted_reflection_stay_retired(service: Service, tables: asyncpg.Connection) -> None:
     await remember(service, *FACTS)
-    await ask(service, "reflect")
+    await service.reflect(KEY)
     (made,) = await ids(service, "reflections")
 
     gone = await delete(service, f"reflections/{made}")
     await remember(service, "I play the cello.")
-    await ask(service, "reflect")
+    await service.reflect(KEY)
 
     assert gone == {"session": KEY, "version": 5, "retired": 1}
     (newer,) = await notes(service, "reflections")
@@ -232,7 +225,7 @@ async def test_an_edited_reflection_keeps_its_level_its_sources_and_what_it_cove
     service: Service, tables: asyncpg.Connection
 ) -> None:
     await remember(service, *FACTS)
-    await ask(service, "reflect")
+    await service.reflect(KEY)
     (old,) = await notes(service, "reflections")
 
     answer = await edit(service, old["id"], TURIN, "reflections")
@@ -252,7 +245,7 @@ async def test_all_notes_of_a_kind_are_deleted_in_one_version(
     service: Service, tables: asyncpg.Connection, kind: str
 ) -> None:
     await remember(service, *FACTS[:2])
-    await ask(service, "reflect")
+    await service.reflect(KEY)
     await remember(service, FACTS[2], "I play the cello.")
     live = len(await notes(service, kind))
 
@@ -280,7 +273,7 @@ async def test_what_was_observed_ahead_is_edited_and_stays_ahead(service: Servic
     assert await log(service) == ""
     assert (await covered(service))[0] == (1, edited["to_seq"], f"buffered:{edited['id']}")
     await assert_sums(tables)
-    await ask(service, "observe")
+    await service.observe(KEY)
     assert "keeps bees" in await log(service)
     assert (await covered(service))[0] == (1, edited["to_seq"], f"observation:{edited['id']}")
     await assert_sums(tables)
@@ -319,7 +312,7 @@ async def test_what_was_observed_ahead_and_deleted_never_becomes_live(
     await assert_sums(tables)
 
     await say(service, "I play the cello.")
-    memory = await ask(service, "observe")
+    memory = await service.observe(KEY)
     assert memory["cursor"]["observed_seq"] == memory["cursor"]["last_seq"]
     assert memory["pending"]["tokens"] == 0
     assert deleted in await covered(service)
@@ -374,7 +367,7 @@ async def test_a_note_that_is_live_no_more_is_told_by_what_became_of_it(service:
     first, second, *_ = await remember(service, *FACTS)
     await edit(service, first, TURIN)
     await delete(service, f"observations/{second}")
-    await ask(service, "reflect")
+    await service.reflect(KEY)
     (made,) = await ids(service, "reflections")
     condensed = max(note["id"] for note in await notes(service, "observations", "retired"))
 
@@ -502,7 +495,7 @@ async def found_notes(service: Service, query: str) -> list[str]:
 async def test_words_that_an_edit_took_out_of_a_reflection_are_not_found_behind_it(service: Service) -> None:
     found = partial(found_notes, service)
     await remember(service, *FACTS, "I own a boat in Porto.")
-    await ask(service, "reflect")
+    await service.reflect(KEY)
     (made,) = await notes(service, "reflections")
     assert [len(await found(word)) for word in ("Lisbon", "Rex", "boat")] == [1, 1, 1]
     without = "\n".join(line for line in made["text"].splitlines() if "Rex" not in line)
@@ -513,7 +506,7 @@ async def test_words_that_an_edit_took_out_of_a_reflection_are_not_found_behind_
     await service.configure(KEY, consolidate_at=2)
     await remember(service, "I keep four bees.")
     for _ in range(2):
-        await ask(service, "reflect")
+        await service.reflect(KEY)
     assert again["id"] not in await ids(service, "reflections")
     assert [len(await found(word)) for word in ("Lisbon", "Rex", "boat", "bees")] == [0, 1, 1, 1]
 
@@ -521,7 +514,7 @@ async def test_words_that_an_edit_took_out_of_a_reflection_are_not_found_behind_
 async def test_what_a_deleted_reflection_condensed_is_not_found_again(service: Service) -> None:
     found = partial(found_notes, service)
     await remember(service, *FACTS)
-    await ask(service, "reflect")
+    await service.reflect(KEY)
     await remember(service, "I keep four bees.")
     (made,) = await notes(service, "reflections")
     assert any("Rex" in text for text in await found("dog Rex"))
