@@ -51,6 +51,11 @@ def assert_problem(answer: httpx.Response, status: int, slug: str) -> dict[str, 
     return problem
 
 
+def pointers(answer: httpx.Response) -> list[str]:
+    """The places of what is not valid."""
+    return [error["pointer"] for error in assert_problem(answer, 422, "invalid")["errors"]]
+
+
 def listed(service: Service) -> list[tuple[str, str, Any]]:
     """Every operation with a path that can be asked for and its first example of a body."""
     found = operations(service.app.openapi())

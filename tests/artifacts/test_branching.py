@@ -9,7 +9,8 @@ import pytest
 
 from tests.artifacts.test_objects import objects_in, put, rows, sweeping
 from tests.conftest import Service, StartService
-from tests.sessions.test_routes import problem, said
+from tests.sessions.test_routes import said
+from tests.test_problems import assert_problem
 
 PLAN, BRANCHED = "/sessions/s1/artifacts/plan", "/sessions/s2/artifacts/plan"
 
@@ -58,7 +59,7 @@ async def test_what_is_deleted_or_put_in_one_is_not_in_the_other(
         await branch(service)
         await put(service, b"of the branch", BRANCHED)
         await service.client.delete(PLAN)
-        problem(await service.client.get(PLAN), 404, "artifact-not-found")
+        assert_problem(await service.client.get(PLAN), 404, "artifact-not-found")
         assert await contents(service, BRANCHED) == [b"of the branch", b"third", b"second", b"first"]
         assert (await service.client.delete("/sessions/s1")).status_code == 200
         if kept:
@@ -84,8 +85,8 @@ async def test_more_bytes_than_may_be_copied_are_refused_and_no_branch_is_made(
 ) -> None:
     async with start_service(artifacts=kept, sessions={"branch_artifact_bytes_max": 11}) as service:
         await begun(service)
-        problem(await branch(service), 413, "too-large")
-        problem(await service.client.get("/sessions/s2"), 404, "session-not-found")
+        assert_problem(await branch(service), 413, "too-large")
+        assert_problem(await service.client.get("/sessions/s2"), 404, "session-not-found")
         assert (await branch(service, at_seq=1)).status_code == 201  # 5 and 6 bytes
 
 
@@ -94,10 +95,10 @@ async def test_a_branch_that_is_refused_leaves_no_copies(start_service: StartSer
     async with start_service(artifacts={"url": f"file://{tmp_path}/objects"}, sessions=limits) as service:
         await begun(service)
         await branch(service)
-        problem(await branch(service), 409, "session-exists")
-        problem(await branch(service, key="s3", at_seq=99), 422, "invalid")
+        assert_problem(await branch(service), 409, "session-exists")
+        assert_problem(await branch(service, key="s3", at_seq=99), 422, "invalid")
         await service.append("s1", said("And a third."))
-        problem(await branch(service, key="s3"), 413, "too-large")
+        assert_problem(await branch(service, key="s3"), 413, "too-large")
         assert len(objects_in(tmp_path)) == 6
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
-from tests.sessions.test_routes import problem
+from tests.test_problems import assert_problem
 
 REPORT = "/sessions/s1/artifacts/report.csv"
 TEXT = b"city,people\nLisbon,545000\nPorto,231800\n"
@@ -81,7 +81,7 @@ async def test_each_put_of_other_bytes_is_a_version_and_none_ever_changes(sessio
     assert (await read(session)).content == b"version 3"
     for number in range(1, 4):
         assert (await read(session, f"{REPORT}?version={number}")).content == b"version %d" % number
-    problem(await read(session, f"{REPORT}?version=4"), 404, "artifact-not-found")
+    assert_problem(await read(session, f"{REPORT}?version=4"), 404, "artifact-not-found")
 
 
 async def test_the_same_bytes_again_are_the_same_version(session: Service) -> None:
@@ -105,7 +105,7 @@ async def test_puts_at_once_each_become_a_version(session: Service) -> None:
 async def test_no_bytes_are_an_artifact_too(session: Service) -> None:
     assert (await put(session, b"")).json()["size"] == 0
     assert (await read(session)).content == b""
-    problem(await read(session, Range="bytes=0-"), 416, "requested-range-not-satisfiable")
+    assert_problem(await read(session, Range="bytes=0-"), 416, "requested-range-not-satisfiable")
 
 
 async def test_without_a_content_type_it_is_bytes(session: Service) -> None:
@@ -116,12 +116,12 @@ async def test_without_a_content_type_it_is_bytes(session: Service) -> None:
 @pytest.mark.parametrize("media_type", ["", "text", "text/", "text/html\x80", "a/b c", "a/" + "b" * 200])
 async def test_what_is_no_media_type_is_refused(session: Service, media_type: str) -> None:
     answer = await session.client.put(REPORT, content=TEXT, headers=[(b"Content-Type", media_type.encode("latin-1"))])
-    assert [error["pointer"] for error in problem(answer, 422, "invalid")["errors"]] == ["Content-Type"]
+    assert [error["pointer"] for error in assert_problem(answer, 422, "invalid")["errors"]] == ["Content-Type"]
 
 
 @pytest.mark.parametrize("name", ["a b", "ä", "k" * 201, "a%0Ab"])
 async def test_names_have_up_to_200_of_the_characters_of_keys(session: Service, name: str) -> None:
-    problem(await put(session, path=f"/sessions/s1/artifacts/{name}"), 422, "invalid")
+    assert_problem(await put(session, path=f"/sessions/s1/artifacts/{name}"), 422, "invalid")
     longest = "/sessions/s1/artifacts/" + "A-z.0_9:@~=+" + "k" * 188
     assert (await put(session, path=longest)).status_code == 201
     assert (await read(session, longest)).content == TEXT
@@ -129,19 +129,19 @@ async def test_names_have_up_to_200_of_the_characters_of_keys(session: Service, 
 
 async def test_under_a_session_never_seen_there_is_nothing(service: Service) -> None:
     path = "/sessions/never/artifacts"
-    problem(await put(service, path=f"{path}/a"), 404, "session-not-found")
-    problem(await service.client.get(path), 404, "session-not-found")
-    problem(await service.client.get(f"{path}/a"), 404, "session-not-found")
-    problem(await service.client.get(f"{path}/a/versions"), 404, "session-not-found")
-    problem(await service.client.get(f"{path}/message:1:0"), 404, "session-not-found")
-    problem(await service.client.post(f"{path}/a/grep", json={"pattern": "a"}), 404, "session-not-found")
-    problem(await service.client.delete(f"{path}/a"), 404, "session-not-found")
+    assert_problem(await put(service, path=f"{path}/a"), 404, "session-not-found")
+    assert_problem(await service.client.get(path), 404, "session-not-found")
+    assert_problem(await service.client.get(f"{path}/a"), 404, "session-not-found")
+    assert_problem(await service.client.get(f"{path}/a/versions"), 404, "session-not-found")
+    assert_problem(await service.client.get(f"{path}/message:1:0"), 404, "session-not-found")
+    assert_problem(await service.client.post(f"{path}/a/grep", json={"pattern": "a"}), 404, "session-not-found")
+    assert_problem(await service.client.delete(f"{path}/a"), 404, "session-not-found")
 
 
 async def test_a_session_has_its_own(session: Service) -> None:
     await session.configure("s2")
     await put(session)
-    problem(await read(session, "/sessions/s2/artifacts/report.csv"), 404, "artifact-not-found")
+    assert_problem(await read(session, "/sessions/s2/artifacts/report.csv"), 404, "artifact-not-found")
     assert (await session.get("/sessions/s2/artifacts"))["items"] == []
 
 
@@ -152,7 +152,7 @@ async def test_one_has_8_mib_at_most(session: Service) -> None:
     limit = 8 * 1024 * 1024
     assert (await put(session, b"x" * limit)).json()["size"] == limit
     assert len((await read(session)).content) == limit
-    problem(await put(session, b"x" * (limit + 1)), 413, "too-large")
+    assert_problem(await put(session, b"x" * (limit + 1)), 413, "too-large")
 
 
 async def test_the_limits_are_settings(start_service: StartService) -> None:
@@ -160,15 +160,15 @@ async def test_the_limits_are_settings(start_service: StartService) -> None:
         await service.configure("s1")
         assert (
             "DAYBOOK_ARTIFACTS__BYTES_MAX"
-            in problem(await put(service, b"x" * 11), 413, "artifact-too-large")["detail"]
+            in assert_problem(await put(service, b"x" * 11), 413, "artifact-too-large")["detail"]
         )
         for content in (b"1", b"2"):
             assert (await put(service, content)).status_code == 201
-        assert "VERSIONS_MAX" in problem(await put(service, b"3"), 413, "artifacts-full")["detail"]
+        assert "VERSIONS_MAX" in assert_problem(await put(service, b"3"), 413, "artifacts-full")["detail"]
         assert (await put(service, b"2")).status_code == 200
         other = "/sessions/s1/artifacts/other"
         assert (await put(service, b"1", other)).status_code == 201
-        assert "SESSION_MAX" in problem(await put(service, b"2", other), 413, "artifacts-full")["detail"]
+        assert "SESSION_MAX" in assert_problem(await put(service, b"2", other), 413, "artifacts-full")["detail"]
         await service.client.delete(REPORT)
         assert (await put(service, b"2", other)).status_code == 201
 
@@ -186,7 +186,7 @@ async def test_any_range_is_the_slice_of_its_bytes(session: Service, first: int,
         assert (answer.status_code, answer.content) == (206, wanted)
         assert answer.headers["content-range"] == f"bytes {first}-{first + len(wanted) - 1}/{len(TEXT)}"
     else:
-        problem(answer, 416, "requested-range-not-satisfiable")
+        assert_problem(answer, 416, "requested-range-not-satisfiable")
         assert answer.headers["content-range"] == f"bytes */{len(TEXT)}"
 
 
@@ -209,7 +209,7 @@ async def test_a_version_is_made_only_of_the_one_that_is_expected(session: Servi
         asked = [session.client.put(REPORT, content=b"%d" % turn, headers={name: expected}) for turn in range(4)]
         answers = await asyncio.gather(*asked)
         refused = [answer for answer in answers if answer.status_code != 201]
-        assert all(problem(answer, 412, "precondition-failed") for answer in refused)
+        assert all(assert_problem(answer, 412, "precondition-failed") for answer in refused)
         return sorted(answer.status_code for answer in answers)
 
     assert await puts("If-Match", "*") == [412] * 4
@@ -232,18 +232,18 @@ async def test_only_what_is_expected_is_deleted_or_read(session: Service) -> Non
         ("GET", "If-Match", '"other"'),
         ("GET", "If-Match", f"W/{etag}"),
     ):
-        problem(await session.client.request(method, REPORT, headers={name: stale}), 412, "precondition-failed")
+        assert_problem(await session.client.request(method, REPORT, headers={name: stale}), 412, "precondition-failed")
     assert (await read(session, If_Match=etag, If_None_Match='"other"')).content == TEXT
     gone = await session.client.delete(REPORT, headers={"If-Match": etag})
     assert (gone.status_code, gone.json()["deleted"]) == (200, 2)
-    problem(await session.client.delete(REPORT, headers={"If-Match": "*"}), 412, "precondition-failed")
+    assert_problem(await session.client.delete(REPORT, headers={"If-Match": "*"}), 412, "precondition-failed")
     assert (await session.client.delete(REPORT, headers={"If-None-Match": "*"})).status_code == 200
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
 async def test_under_a_session_never_seen_nothing_can_be_expected(service: Service, method: str) -> None:
     answer = await service.client.request(method, REPORT, headers={"If-Match": "*"})
-    problem(answer, 404, "session-not-found")
+    assert_problem(answer, 404, "session-not-found")
 
 
 async def test_who_has_the_bytes_is_told_so(session: Service) -> None:
@@ -292,7 +292,7 @@ async def test_the_large_parts_of_messages_are_listed_behind_them(session: Servi
 @pytest.mark.parametrize("cursor", ["MQ", "IjEvYSI", "IjkyMjMzNzIwMzY4NTQ3NzU4MDgvMSI"])
 async def test_a_cursor_of_another_list_is_refused(session: Service, cursor: str) -> None:
     answer = await session.client.get("/sessions/s1/artifacts", params={"cursor": cursor})
-    problem(answer, 422, "invalid")
+    assert_problem(answer, 422, "invalid")
 
 
 # Parts of messages
@@ -318,16 +318,16 @@ async def test_a_part_has_one_version(session: Service) -> None:
     path = "/sessions/s1/artifacts/message:1:0"
     assert [item["version"] for item in (await session.get(f"{path}/versions"))["items"]] == [1]
     assert (await read(session, f"{path}?version=1")).status_code == 200
-    problem(await read(session, f"{path}?version=2"), 404, "artifact-not-found")
-    problem(await read(session, "/sessions/s1/artifacts/message:1:1"), 404, "artifact-not-found")
-    problem(await read(session, "/sessions/s1/artifacts/message:7:0"), 404, "artifact-not-found")
+    assert_problem(await read(session, f"{path}?version=2"), 404, "artifact-not-found")
+    assert_problem(await read(session, "/sessions/s1/artifacts/message:1:1"), 404, "artifact-not-found")
+    assert_problem(await read(session, "/sessions/s1/artifacts/message:7:0"), 404, "artifact-not-found")
 
 
 async def test_a_part_is_changed_and_deleted_with_its_message_alone(session: Service) -> None:
     await session.append("s1", result("c1", "x" * 20_000))
     path = "/sessions/s1/artifacts/message:1:0"
     for answer in (await put(session, path=path), await session.client.delete(path)):
-        assert [error["pointer"] for error in problem(answer, 422, "invalid")["errors"]] == ["name"]
+        assert [error["pointer"] for error in assert_problem(answer, 422, "invalid")["errors"]] == ["name"]
 
 
 # Grep
@@ -365,9 +365,9 @@ async def test_a_tool_result_is_searched_without_loading_it(session: Service) ->
 async def test_what_cannot_be_searched_is_told(session: Service) -> None:
     await put(session)
     answer = await session.client.post(f"{REPORT}/grep", json={"pattern": "(a"})
-    assert [error["pointer"] for error in problem(answer, 422, "invalid")["errors"]] == ["/pattern"]
+    assert [error["pointer"] for error in assert_problem(answer, 422, "invalid")["errors"]] == ["/pattern"]
     await put(session, b"\x89PNG\x00")
-    problem(await session.client.post(f"{REPORT}/grep", json={"pattern": "a"}), 422, "artifact-not-text")
+    assert_problem(await session.client.post(f"{REPORT}/grep", json={"pattern": "a"}), 422, "artifact-not-text")
 
 
 # Delete
@@ -379,7 +379,7 @@ async def test_a_deletion_takes_every_version_and_no_number_comes_back(session: 
     answer = await session.client.delete(REPORT)
     assert answer.json() == {"session": "s1", "name": "report.csv", "deleted": 2}
     for path in (REPORT, f"{REPORT}?version=1", f"{REPORT}?version=2", f"{REPORT}/versions"):
-        problem(await read(session, path), 404, "artifact-not-found")
+        assert_problem(await read(session, path), 404, "artifact-not-found")
     assert await names(session) == []
     assert (await session.client.delete(REPORT)).json()["deleted"] == 0
     assert (await put(session, b"2")).json()["version"] == 3
@@ -419,7 +419,7 @@ async def test_a_search_that_takes_too_long_is_told_so(start_service: StartServi
         await service.client.put(REPORT, content=b"a\n")
         for _ in range(2):  # the place of one that was ended is the next one's
             answer = await service.client.post(f"{REPORT}/grep", json={"pattern": "a"})
-            assert "/pattern: it takes too long" in problem(answer, 422, "invalid")["detail"]
+            assert "/pattern: it takes too long" in assert_problem(answer, 422, "invalid")["detail"]
 
 
 async def test_a_search_shows_as_much_of_a_line_as_the_setting_says(start_service: StartService) -> None:

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import httpx2 as httpx
 import pytest
 
 from app.context.schemas import ContextIn, ContextQuery
@@ -13,6 +12,7 @@ from app.context.service import ContextService
 from app.sessions.schemas import MessageIn
 from tests.conftest import Service, StartService
 from tests.context.turns import alone
+from tests.test_problems import pointers
 
 CONTEXT = "/sessions/s1/context"
 FACTS = ["I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called Rex."]
@@ -69,11 +69,6 @@ def shown(context: dict[str, Any]) -> list[str]:
 
 def notes(context: dict[str, Any]) -> str:
     return "\n".join(block["text"] for block in context["payload"]["system"])
-
-
-def pointers(answer: httpx.Response) -> list[str]:
-    assert answer.status_code == 422, answer.text
-    return [error["pointer"] for error in answer.json()["errors"]]
 
 
 async def test_a_post_without_a_body_is_answered_as_a_get(service: Service) -> None:

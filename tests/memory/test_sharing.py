@@ -21,7 +21,8 @@ from tests.diagnostics.test_events import listening
 from tests.diagnostics.test_events import until as heard_until
 from tests.diagnostics.test_routes import script
 from tests.journeys.looks import until
-from tests.sessions.test_routes import problem, said
+from tests.sessions.test_routes import said
+from tests.test_problems import assert_problem
 
 SMALL = {"message_tokens": 60, "retain_tokens": 0, "buffer_every": None, "keep_last": 0, "observation_tokens": 10_000}
 SHARED = {"scope": "resource"}
@@ -187,9 +188,9 @@ async def test_the_scope_is_fixed_once_messages_exist(service: Service) -> None:
     await share(service, "one")
     await say(service, "one", 1)
     answer = await service.client.put("/sessions/one", json={"config": {"scope": "session"}})
-    problem(answer, 409, "scope-conflict")
+    assert_problem(answer, 409, "scope-conflict")
     answer = await service.client.put("/sessions/lone", json={"config": SHARED})
-    assert problem(answer, 422, "invalid")["errors"][0]["pointer"] == "/config/scope"
+    assert assert_problem(answer, 422, "invalid")["errors"][0]["pointer"] == "/config/scope"
 
 
 async def test_a_branch_has_its_messages_and_a_memory_of_its_own(service: Service) -> None:

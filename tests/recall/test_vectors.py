@@ -1,7 +1,7 @@
 """Vectors beside words: what they find, and that nothing else changes when they are late, wrong, erased or down."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
@@ -46,21 +46,13 @@ TALK = ("Ana sold her car yesterday", "The doctor was late", "We had soup", "It 
 ROWS = "SELECT seq, model, vector FROM message_vectors WHERE session_id = $1 ORDER BY model, seq"
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        for name, value in server.environment().items():
-            monkeypatch.setenv(name, value)
-        yield server
-
-
 def switched_on(start_service: StartService, **settings: Any) -> Any:
     embeddings = ON | settings.pop("embeddings", {})
     return start_service(provider="extractive", recall=SOON, embeddings=embeddings, **settings)
 
 
 @pytest.fixture
-async def finding(server: ModelServer, start_service: StartService) -> AsyncIterator[Service]:  # noqa: ARG001 - the SDK is led to it
+async def finding(models: ModelServer, start_service: StartService) -> AsyncIterator[Service]:  # noqa: ARG001 - the SDK is led to it
     """The service with embeddings of the scripted provider."""
     async with switched_on(start_service) as service:
         yield service
@@ -120,9 +112,9 @@ async def test_where_the_database_has_the_extension_no_more_words_find_what_they
 
 
 async def test_what_words_find_is_still_found_before_it_has_a_vector(
-    server: ModelServer, start_service: StartService
+    models: ModelServer, start_service: StartService
 ) -> None:
-    server.fail_next(Fault.SERVER_ERROR, times=1_000, kind=PromptKind.EMBEDDER)
+    models.fail_next(Fault.SERVER_ERROR, times=1_000, kind=PromptKind.EMBEDDER)
     async with switched_on(start_service) as service:
         await tell(service, *TALK)
         assert await found(service, "novels") == [TALK[4], TALK[3], TALK[2]]
@@ -130,16 +122,16 @@ async def test_what_words_find_is_still_found_before_it_has_a_vector(
 
 
 async def test_a_model_that_is_down_leaves_words_and_is_not_asked_for_a_while(
-    finding: Service, server: ModelServer
+    finding: Service, models: ModelServer
 ) -> None:
     await tell(finding, *TALK)
     await embedded(finding, len(TALK))
-    server.always = Fault.SERVER_ERROR
+    models.always = Fault.SERVER_ERROR
     for _ in range(6):
         assert (await found(finding, "automobile novels"))[0] == TALK[4]
-    asked = len(server.requests)
+    asked = len(models.requests)
     assert await found(finding, "automobile") == []
-    assert len(server.requests) == asked
+    assert len(models.requests) == asked
 
     metrics = (await finding.client.get("/metrics")).text
     assert 'daybook_provider_circuit_open{provider="embeddings"} 1.0' in metrics
@@ -148,11 +140,11 @@ async def test_a_model_that_is_down_leaves_words_and_is_not_asked_for_a_while(
 
 
 async def test_a_model_that_hangs_keeps_a_context_waiting_no_longer_than_is_set(
-    server: ModelServer, start_service: StartService
+    models: ModelServer, start_service: StartService
 ) -> None:
     async with switched_on(start_service, embeddings={"query_seconds": 0.05}) as service:
         await tell(service, *TALK)
-        server.always = Fault.HANG
+        models.always = Fault.HANG
         context = await service.context("s", query="novels")
         assert TALK[4] in str(context["payload"])
 
@@ -222,7 +214,7 @@ async def test_in_a_shared_memory_the_vectors_of_what_is_erased_go_and_those_of_
     assert (deleted["message_vectors"], left, whole["message_vectors"]) == (2, {"s": 0, "t": 2}, 2)
 
 
-@pytest.mark.usefixtures("server")
+@pytest.mark.usefixtures("models")
 async def test_vectors_are_deleted_where_embeddings_are_switched_off_again(start_service: StartService) -> None:
     async with switched_on(start_service) as service:
         await tell(service, *TALK)
@@ -242,48 +234,48 @@ async def test_a_replaced_message_is_found_by_what_it_says_now(finding: Service)
     assert (await found(finding, "feline"))[0] == "A cat came"
 
 
-async def test_what_is_redacted_is_not_sent(server: ModelServer, start_service: StartService) -> None:
+async def test_what_is_redacted_is_not_sent(models: ModelServer, start_service: StartService) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     async with switched_on(start_service) as service:
         await tell(service, f"My token is {secret}, keep it")
         await embedded(service, 1)
-    assert any(secret in text for asked in server.asked(PromptKind.EMBEDDER) for text in asked.texts)
-    server.requests.clear()
+    assert any(secret in text for asked in models.asked(PromptKind.EMBEDDER) for text in asked.texts)
+    models.requests.clear()
     again = {"model": "another"}
     async with switched_on(start_service, redaction={"tenants": "*"}, embeddings=again) as service:
         await embedded(service, 1)
         await found(service, f"what is {secret}?")
-    assert server.requests
-    assert not any(secret in text for asked in server.asked(PromptKind.EMBEDDER) for text in asked.texts)
+    assert models.requests
+    assert not any(secret in text for asked in models.asked(PromptKind.EMBEDDER) for text in asked.texts)
 
 
 async def test_a_query_that_the_hook_could_not_look_at_is_searched_by_words_and_not_sent(
-    server: ModelServer, start_service: StartService
+    models: ModelServer, start_service: StartService
 ) -> None:
     hook = {"tenants": "*", "hook": "tests.redaction.hooks:failing_later"}
     async with switched_on(start_service, redaction=hook) as service:
         await tell(service, *TALK)
         await embedded(service, len(TALK))
-        server.requests.clear()
+        models.requests.clear()
         assert (await found(service, "the codename of the soup"))[0] == "We had soup"
         metrics = (await service.client.get("/metrics")).text
     assert 'daybook_vector_searches_total{outcome="redaction_failed"} 1.0' in metrics
-    assert server.asked(PromptKind.EMBEDDER) == []
+    assert models.asked(PromptKind.EMBEDDER) == []
 
 
-async def test_a_message_that_says_nothing_has_a_row_and_no_vector(finding: Service, server: ModelServer) -> None:
+async def test_a_message_that_says_nothing_has_a_row_and_no_vector(finding: Service, models: ModelServer) -> None:
     boundary = {"role": "system", "kind": "boundary"}
     await finding.append("s", {"role": "user", "content": "My car"}, boundary, {"role": "user", "content": "A cat"})
     await embedded(finding, 3)
     assert [row["vector"] is None for row in await rows(finding)] == [False, True, False]
-    assert [asked.texts for asked in server.asked(PromptKind.EMBEDDER)] != []
+    assert [asked.texts for asked in models.asked(PromptKind.EMBEDDER)] != []
 
 
 Start = Callable[..., Vectorizing]
 
 
 @pytest.fixture
-async def told(server: ModelServer, service: Service) -> Service:  # noqa: ARG001 - the SDK is led to it
+async def told(models: ModelServer, service: Service) -> Service:  # noqa: ARG001 - the SDK is led to it
     """A service that makes no vectors, with a talk that it has indexed."""
     await tell(service, *TALK)
     await service.app.state.recall._indexer.index(SESSION)
@@ -351,9 +343,9 @@ async def test_processes_that_embed_at_once_write_every_message_once(told: Servi
 
 
 async def test_a_text_that_the_model_refuses_keeps_nothing_back(
-    told: Service, vectorizing: Start, server: ModelServer
+    told: Service, vectorizing: Start, models: ModelServer
 ) -> None:
-    server.refused = "soup"
+    models.refused = "soup"
     await vectorizing().embed(SESSION)
     assert [row["seq"] for row in await rows(told) if row["vector"] is None] == [3]
 
@@ -363,34 +355,34 @@ NAN = Said(status=500, body={"error": {"message": "failed to encode response: js
 
 @pytest.mark.parametrize("said", [NAN, Said(body={"data": [{"index": 0, "embedding": None}]})], ids=["Ollama", "null"])
 async def test_a_text_that_the_server_fails_at_keeps_nothing_back(
-    told: Service, vectorizing: Start, server: ModelServer, said: Said
+    told: Service, vectorizing: Start, models: ModelServer, said: Said
 ) -> None:
-    server.said_to = lambda asked: said if asked.has("soup") else None
+    models.said_to = lambda asked: said if asked.has("soup") else None
     assert await vectorizing().embed(SESSION) is False
     assert [row["vector"] is None for row in await rows(told)] == [False, False, True, False, False]
 
 
 async def test_a_server_that_hiccups_at_a_text_has_another_try(
-    told: Service, vectorizing: Start, server: ModelServer
+    told: Service, vectorizing: Start, models: ModelServer
 ) -> None:
-    server.fail_next(NAN)
+    models.fail_next(NAN)
     assert await vectorizing(batch_messages=1).embed(SESSION) is True
     assert [row["vector"] is None for row in await rows(told)] == [False]
 
 
 async def test_a_server_that_fails_at_every_text_is_asked_again_later(
-    told: Service, vectorizing: Start, server: ModelServer
+    told: Service, vectorizing: Start, models: ModelServer
 ) -> None:
-    server.always = NAN
+    models.always = NAN
     with pytest.raises(ModelError, match="unsupported value"):
         await vectorizing().embed(SESSION)
     assert await rows(told) == []
 
 
 async def test_numbers_too_small_for_the_database_are_none(
-    told: Service, vectorizing: Start, server: ModelServer
+    told: Service, vectorizing: Start, models: ModelServer
 ) -> None:
-    server.embedder = lambda _text: [1.0, 1e-60, 1e-39, -1e-300]
+    models.embedder = lambda _text: [1.0, 1e-60, 1e-39, -1e-300]
     assert await vectorizing().embed(SESSION) is False
     assert [row["vector"] for row in await rows(told)] == [[1.0, 0.0, 0.0, 0.0]] * len(TALK)
     near = await VectorStore(told.app.state.database, "openai m").near({SESSION: 0}, Span(), (1.0, 1e-60, 0.0, 0.0))
@@ -427,9 +419,9 @@ class Quoting:
 
 
 async def test_a_model_that_refuses_everything_is_asked_again_later(
-    told: Service, vectorizing: Start, server: ModelServer
+    told: Service, vectorizing: Start, models: ModelServer
 ) -> None:
-    server.always = Fault.NOT_FOUND
+    models.always = Fault.NOT_FOUND
     with pytest.raises(ModelError, match="404"):
         await vectorizing().embed(SESSION)
     assert await rows(told) == []

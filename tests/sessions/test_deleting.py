@@ -13,7 +13,8 @@ from tests.conftest import Service, StartService
 from tests.databases import TABLES
 from tests.journeys.looks import until
 from tests.sessions.test_lineage import WAITING
-from tests.sessions.test_routes import problem, said
+from tests.sessions.test_routes import said
+from tests.test_problems import assert_problem
 
 FACT = "I paid invoice {n} of {n}20 euros for Ana in Porto on May {n}, and we decided to keep the shop. "
 MEMORY = {"message_tokens": 100, "observation_tokens": 60, "buffer_every": None, "retain_tokens": 0, "keep_last": 0}
@@ -89,9 +90,9 @@ async def test_no_table_keeps_a_row_of_what_is_deleted(
 async def test_a_deleted_session_is_one_never_seen_until_its_key_is_used_again(service: Service) -> None:
     await service.append("s1", said("Hello", id="m-1"), said("Goodbye"))
     deleted = await service.client.delete("/sessions/s1")
-    problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
-    problem(await service.client.get("/sessions/s1/messages/m-1"), 404, "session-not-found")
-    problem(await service.client.delete("/sessions/s1"), 404, "session-not-found")
+    assert_problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
+    assert_problem(await service.client.get("/sessions/s1/messages/m-1"), 404, "session-not-found")
+    assert_problem(await service.client.delete("/sessions/s1"), 404, "session-not-found")
     assert (await service.context("s1"))["payload"]["messages"] == []
     anew = await service.append("s1", said("Hello again", id="m-1"))
     assert (deleted.json()["session"], deleted.json()["rows"]["messages"]) == ("s1", 2)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from tests.conftest import Service
-from tests.sessions.test_routes import problem, said
+from tests.sessions.test_routes import said
+from tests.test_problems import assert_problem
 
 
 async def end(service: Service) -> dict[str, Any]:
@@ -32,4 +33,4 @@ async def test_an_append_goes_on_with_an_ended_session_and_one_that_stores_nothi
 
 
 async def test_a_session_never_seen_cannot_end(service: Service) -> None:
-    problem(await service.client.post("/sessions/s1/end"), 404, "session-not-found")
+    assert_problem(await service.client.post("/sessions/s1/end"), 404, "session-not-found")

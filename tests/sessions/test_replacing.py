@@ -6,7 +6,8 @@ import httpx2 as httpx
 import pytest
 
 from tests.conftest import Service, StartService
-from tests.sessions.test_routes import problem, said
+from tests.sessions.test_routes import said
+from tests.test_problems import assert_problem
 
 MESSAGES = "/sessions/s1/messages"
 LONG = "The invoice of May over 420 euros was paid in Porto. " * 20
@@ -64,7 +65,7 @@ async def test_the_id_then_stands_for_the_new_content(service: Service) -> None:
     await replaced(service, "a", said("I moved"))
     assert (await service.append("s1", said("I moved", id="a")))["replayed"] == 1
     again = await service.client.post(MESSAGES, json={"messages": [said("I mo", id="a")]})
-    problem(again, 409, "message-conflict")
+    assert_problem(again, 409, "message-conflict")
 
 
 async def test_replacing_with_the_same_is_answered_the_same(service: Service) -> None:
@@ -106,7 +107,7 @@ async def test_what_is_observed_is_sealed_against_any_change(service: Service, c
     await service.append("s1", said(LONG, id="a", **TOLD), said("new"))
     await service.observe("s1")
     stored = await service.get(f"{MESSAGES}/a")
-    problem(await put(service, "a", said(LONG, **TOLD) | change), 409, "message-sealed")
+    assert_problem(await put(service, "a", said(LONG, **TOLD) | change), 409, "message-sealed")
     assert stored["sealed"]
     assert await service.get(f"{MESSAGES}/a") == stored
 
@@ -118,15 +119,15 @@ async def test_what_is_observed_or_buffered_is_sealed(service: Service, config: 
     sealed = (await service.get(f"{MESSAGES}/a"))["sealed"]
     refused = await put(service, "a", said("other"))
     assert sealed
-    problem(refused, 409, "message-sealed")
+    assert_problem(refused, 409, "message-sealed")
     assert (await service.get(f"{MESSAGES}/a"))["content"] == [{"type": "text", "text": LONG[:530]}]
     assert (await replaced(service, "b", said("newer")))["sealed"] is False
 
 
 async def test_a_message_that_is_not_there_is_404(service: Service) -> None:
-    problem(await put(service, "a", said()), 404, "session-not-found")
+    assert_problem(await put(service, "a", said()), 404, "session-not-found")
     await service.append("s1", said(id="a"))
-    problem(await put(service, "b", said()), 404, "message-not-found")
+    assert_problem(await put(service, "b", said()), 404, "message-not-found")
 
 
 @pytest.mark.parametrize(
@@ -144,13 +145,13 @@ async def test_a_body_that_is_no_message_is_refused_with_its_pointer(
 ) -> None:
     await service.append("s1", said(id="a"))
     answer = await put(service, "a", body)
-    assert [error["pointer"] for error in problem(answer, 422, "invalid")["errors"]] == [pointer]
+    assert [error["pointer"] for error in assert_problem(answer, 422, "invalid")["errors"]] == [pointer]
 
 
 async def test_a_message_may_not_grow_past_its_limit(start_service: StartService) -> None:
     async with start_service(sessions={"message_bytes_max": 1_024}) as service:
         await service.append("s1", said(id="a"))
-        problem(await put(service, "a", said("x" * 1_024)), 413, "message-too-large")
+        assert_problem(await put(service, "a", said("x" * 1_024)), 413, "message-too-large")
         assert (await replaced(service, "a", said("x" * 900)))["tokens"] > 100
 
 

@@ -6,7 +6,8 @@ import httpx2 as httpx
 import pytest
 
 from tests.conftest import Service
-from tests.sessions.test_routes import pointers, problem, said
+from tests.sessions.test_routes import said
+from tests.test_problems import assert_problem, pointers
 
 PATH = "/resources/ana"
 
@@ -27,11 +28,11 @@ async def test_a_resource_is_created_merged_and_read(service: Service) -> None:
 
 async def test_a_resource_has_no_scope_of_its_own(service: Service) -> None:
     assert pointers(await put(service, config={"scope": "resource"})) == ["/config/scope"]
-    problem(await service.client.get(PATH), 404, "resource-not-found")
+    assert_problem(await service.client.get(PATH), 404, "resource-not-found")
 
 
 async def test_a_resource_is_known_from_its_first_session_or_from_being_put(service: Service) -> None:
-    problem(await service.client.get(PATH), 404, "resource-not-found")
+    assert_problem(await service.client.get(PATH), 404, "resource-not-found")
     await service.client.post("/sessions/s1/messages", json={"messages": [said("Hello")], "resource_id": "ana"})
     found = await service.get(PATH)
     assert (found["config"], found["metadata"]) == ({}, {})
@@ -39,7 +40,7 @@ async def test_a_resource_is_known_from_its_first_session_or_from_being_put(serv
     await service.client.delete("/sessions/s1")
     assert (await service.get(PATH))["metadata"] == {"plan": "pro"}
     assert (await service.client.delete(PATH)).json()["rows"]["resources"] == 1
-    problem(await service.client.get(PATH), 404, "resource-not-found")
+    assert_problem(await service.client.get(PATH), 404, "resource-not-found")
 
 
 async def test_a_resource_is_known_from_a_fact_noted_of_it(service: Service) -> None:
@@ -47,7 +48,7 @@ async def test_a_resource_is_known_from_a_fact_noted_of_it(service: Service) -> 
     assert noted.status_code == 201
     assert (await service.get(PATH))["created_at"] == noted.json()["created_at"]
     await service.client.delete(f"{PATH}/facts")
-    problem(await service.client.get(PATH), 404, "resource-not-found")
+    assert_problem(await service.client.get(PATH), 404, "resource-not-found")
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,6 @@ async def test_a_resource_is_known_from_a_fact_noted_of_it(service: Service) -> 
 async def test_what_a_session_may_not_set_a_resource_may_not_either(
     service: Service, body: dict[str, Any], pointer: str
 ) -> None:
-    refused = problem(await put(service, **body), 422, "invalid")
+    refused = assert_problem(await put(service, **body), 422, "invalid")
     assert [error["pointer"] for error in refused["errors"]] == [pointer]
-    problem(await service.client.get(PATH), 404, "resource-not-found")
+    assert_problem(await service.client.get(PATH), 404, "resource-not-found")

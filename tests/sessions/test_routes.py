@@ -17,6 +17,7 @@ from benchmarks.speed import filling
 from tests.conftest import Service, StartService
 from tests.journeys.looks import until, until_stalled
 from tests.model_server import Fault, ModelServer
+from tests.test_problems import assert_problem, pointers
 
 MESSAGES = "/sessions/s1/messages"
 
@@ -32,16 +33,6 @@ async def post(service: Service, *messages: dict[str, Any], key: str = "s1", **f
 async def stored(service: Service, **parameters: Any) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = (await service.get(MESSAGES, **parameters))["items"]
     return items
-
-
-def problem(answer: httpx.Response, status: int, slug: str) -> dict[str, Any]:
-    assert (answer.status_code, answer.json()["type"]) == (status, f"/problems/{slug}"), answer.text
-    body: dict[str, Any] = answer.json()
-    return body
-
-
-def pointers(answer: httpx.Response) -> list[str]:
-    return [error["pointer"] for error in problem(answer, 422, "invalid")["errors"]]
 
 
 # Append
@@ -68,7 +59,7 @@ async def test_what_is_listed_may_be_sent_again(service: Service, sent: dict[str
     again = {"id": sent["id"], "role": role, "content": listed["content"]}
     assert (await post(service, again)).json()["replayed"] == 1
     other = {"id": sent["id"], "role": "user", "content": "Something else"}
-    problem(await service.client.post(MESSAGES, json={"messages": [other]}), 409, "message-conflict")
+    assert_problem(await service.client.post(MESSAGES, json={"messages": [other]}), 409, "message-conflict")
 
 
 async def test_many_may_be_sent_again_as_they_are_listed_and_the_first_with_other_words_is_named(
@@ -84,7 +75,7 @@ async def test_many_may_be_sent_again_as_they_are_listed_and_the_first_with_othe
     assert (await post(service, *again)).json()["replayed"] == len(again)
     for at in (3, 21):
         other = [*again[:at], {**again[at], "content": "Something else"}, *again[at + 1 :]]
-        answer = problem(await service.client.post(MESSAGES, json={"messages": other}), 409, "message-conflict")
+        answer = assert_problem(await service.client.post(MESSAGES, json={"messages": other}), 409, "message-conflict")
         assert [error["pointer"] for error in answer["errors"]] == [f"/messages/{at}/id"]
 
 
@@ -100,7 +91,7 @@ async def test_a_number_may_be_sent_again_as_it_is_written_elsewhere(service: Se
     assert (await post(service, again)).json()["replayed"] == 1
     for other in ({"n": True}, {"n": "1"}, {"n": 2}, {"half": 0}):
         body = {"messages": [counted({"n": 1, "of": [1e16, 1e300], "half": 0.5} | other)]}
-        problem(await service.client.post(MESSAGES, json=body), 409, "message-conflict")
+        assert_problem(await service.client.post(MESSAGES, json=body), 409, "message-conflict")
 
 
 @pytest.mark.parametrize("again", [{"type": "message"}, {}])
@@ -132,7 +123,7 @@ async def test_what_is_sent_again_may_be_marked_for_a_provider_s_cache_elsewhere
     assert first["content"] == said_once[0]["content"]
     marked_in_the_call = {"function": {"name": "search", "arguments": f'{{"{mark}": 1}}'}}
     other = said_once[1] | {"tool_calls": [TOOL_CALL | marked_in_the_call]}
-    problem(await service.client.post(MESSAGES, json={"messages": [other]}), 409, "message-conflict")
+    assert_problem(await service.client.post(MESSAGES, json={"messages": [other]}), 409, "message-conflict")
 
 
 async def test_the_tool_that_an_item_calls_is_not_who_says_it(service: Service, database_url: str) -> None:
@@ -146,7 +137,7 @@ async def test_the_tool_that_an_item_calls_is_not_who_says_it(service: Service, 
     await connection.close()
     assert (await post(service, item)).json()["replayed"] == 1
     other = await service.client.post(MESSAGES, json={"messages": [item | {"name": "fetch"}]})
-    problem(other, 409, "message-conflict")
+    assert_problem(other, 409, "message-conflict")
 
 
 async def test_messages_are_stored_in_their_order_with_their_kinds(service: Service) -> None:
@@ -245,7 +236,7 @@ async def test_other_content_under_a_known_id_conflicts_and_nothing_is_stored(
 ) -> None:
     await post(service, said("Hi", id="a"))
     answer = await post(service, said("new", id="b"), other, resource_id="user-1")
-    refused = problem(answer, 409, "message-conflict")
+    refused = assert_problem(answer, 409, "message-conflict")
     assert "'a'" in refused["detail"]
     assert [error["pointer"] for error in refused["errors"]] == ["/messages/1/id"]
     assert [message["id"] for message in await stored(service)] == ["a"]
@@ -270,7 +261,7 @@ async def test_an_idempotency_key_names_the_messages_without_an_id(service: Serv
 
     body["messages"][0] = said("another turn")
     kept = await service.client.post(MESSAGES, json=body, headers={"Idempotency-Key": "turn/1"})
-    assert problem(kept, 409, "message-conflict")["detail"].endswith("place in the request: take a new key")
+    assert assert_problem(kept, 409, "message-conflict")["detail"].endswith("place in the request: take a new key")
 
 
 async def test_without_an_id_or_an_idempotency_key_a_message_sent_twice_is_two(service: Service) -> None:
@@ -310,15 +301,17 @@ async def test_keys_and_ids_have_up_to_200_of_their_characters(service: Service)
     assert (await post(service, said(id=message_id), key=key, resource_id=key)).status_code == 201
     assert (await service.get(f"/sessions/{key}/messages/{message_id}"))["id"] == message_id
     for wrong, what in {"a b": "' '", "ä": "'ä'", "a%00": r"'\x00'", "k" * 201: "201", "a%0A": r"'\n'"}.items():
-        refused = problem(await service.client.get(f"/sessions/{wrong}/messages"), 422, "invalid")
+        refused = assert_problem(await service.client.get(f"/sessions/{wrong}/messages"), 422, "invalid")
         detail = f"1 to 200 characters of A-Za-z0-9._:@~=+- are expected, not {what}"
         assert refused["errors"] == [{"pointer": "key", "detail": detail}]
 
 
 async def test_a_slash_in_a_key_is_told_of_where_no_path_is_found(service: Service) -> None:
-    written = problem(await service.client.get("/sessions/team%2fanna/context"), 404, "not-found")
+    written = assert_problem(await service.client.get("/sessions/team%2fanna/context"), 404, "not-found")
     assert written["detail"].endswith("%2F stands for / here too, which only a message's id may have")
-    assert "%2F" not in problem(await service.client.get("/sessions/team/anna/context"), 404, "not-found")["detail"]
+    assert (
+        "%2F" not in assert_problem(await service.client.get("/sessions/team/anna/context"), 404, "not-found")["detail"]
+    )
 
 
 @pytest.mark.parametrize("step", [".", ".."])
@@ -424,7 +417,7 @@ async def test_what_cannot_be_stored_is_refused_with_a_pointer_to_it(service: Se
     ],
 )
 async def test_a_refusal_is_told_in_the_words_of_the_wire(service: Service, field: dict[str, Any], detail: str) -> None:
-    [error] = problem(await post(service, said() | field), 422, "invalid")["errors"]
+    [error] = assert_problem(await post(service, said() | field), 422, "invalid")["errors"]
     assert error["detail"] == detail
 
 
@@ -442,10 +435,10 @@ async def test_messages_and_requests_have_a_size_limit_each(start_service: Start
         fits, too_large = said("x" * (2_000 - rest)), said("x" * (2_001 - rest))
         assert (await post(service, fits)).status_code == 201
         answer = await post(service, said(), too_large)
-        assert problem(answer, 413, "message-too-large")["errors"][0]["pointer"] == "/messages/1"
-        problem(await post(service, fits, fits, fits), 413, "too-large")
-        problem(await service.client.post(MESSAGES, content=chunks(5_001)), 413, "too-large")
-        problem(await service.client.put("/sessions/s1", content=chunks(5_001)), 413, "too-large")
+        assert assert_problem(answer, 413, "message-too-large")["errors"][0]["pointer"] == "/messages/1"
+        assert_problem(await post(service, fits, fits, fits), 413, "too-large")
+        assert_problem(await service.client.post(MESSAGES, content=chunks(5_001)), 413, "too-large")
+        assert_problem(await service.client.put("/sessions/s1", content=chunks(5_001)), 413, "too-large")
         assert len(await stored(service)) == 1
 
 
@@ -465,7 +458,7 @@ async def test_a_session_is_of_one_resource(service: Service) -> None:
         await post(service, said(id="a"), resource_id="user-2"),
         await service.client.put("/sessions/s1", json={"resource_id": "user-2"}),
     ):
-        assert problem(answer, 409, "resource-conflict")["errors"][0]["pointer"] == "/resource_id"
+        assert assert_problem(answer, 409, "resource-conflict")["errors"][0]["pointer"] == "/resource_id"
     assert [message["id"] for message in await stored(service)] == ["a", "b", "c"]
 
 
@@ -621,9 +614,9 @@ async def test_a_message_is_read_by_its_id_with_a_slash_too(service: Service) ->
         "up_to_seq": None,
         "erased_at": None,
     }
-    problem(await service.client.get(f"{MESSAGES}/turn/1"), 404, "message-not-found")
-    problem(await service.client.get("/sessions/never/messages/turn/1:0"), 404, "session-not-found")
-    problem(await service.client.get("/sessions/never/messages"), 404, "session-not-found")
+    assert_problem(await service.client.get(f"{MESSAGES}/turn/1"), 404, "message-not-found")
+    assert_problem(await service.client.get("/sessions/never/messages/turn/1:0"), 404, "session-not-found")
+    assert_problem(await service.client.get("/sessions/never/messages"), 404, "session-not-found")
 
 
 # Sessions
@@ -639,7 +632,7 @@ async def test_metadata_is_bounded_as_a_whole(start_service: StartService, path:
         put = partial(service.client.put, path)
         assert (await put(json={"metadata": {"a": "x" * 900}})).status_code == 201
         answer = await put(json={"metadata": {"b": "x" * 200}})
-        assert problem(answer, 413, "metadata-too-large")["errors"][0]["pointer"] == "/metadata"
+        assert assert_problem(answer, 413, "metadata-too-large")["errors"][0]["pointer"] == "/metadata"
         assert (await put(json={"metadata": {"a": None, "b": "x" * 200}})).json()["metadata"] == {"b": "x" * 200}
 
 
@@ -649,7 +642,7 @@ async def test_a_put_without_a_body_creates_and_then_changes_nothing(service: Se
     await service.client.put(path, json={"metadata": {"plan": "pro"}})
     again = await service.client.put(path)
     assert (again.status_code, again.json()["metadata"]) == (200, {"plan": "pro"})
-    problem(await service.client.put(path, content=b"metadata"), 422, "invalid")
+    assert_problem(await service.client.put(path, content=b"metadata"), 422, "invalid")
 
 
 async def test_a_session_is_created_and_then_merged_into(service: Service) -> None:
@@ -691,7 +684,7 @@ async def test_the_changes_of_a_config_are_listed_with_where_they_begin(service:
         (3, 2, 0, {"preset": "compact"}),
     ]
     assert rest["next_cursor"] is None
-    problem(await service.client.get("/sessions/never/configs"), 404, "session-not-found")
+    assert_problem(await service.client.get("/sessions/never/configs"), 404, "session-not-found")
 
 
 async def test_a_null_unsets_its_key(service: Service) -> None:
@@ -712,7 +705,7 @@ async def test_the_resource_may_change_until_there_are_messages(service: Service
     await put(service, resource_id="user-1")
     assert (await put(service, resource_id="user-2")).json()["resource_id"] == "user-2"
     await service.append("s1", said())
-    problem(await put(service, resource_id="user-1"), 409, "resource-conflict")
+    assert_problem(await put(service, resource_id="user-1"), 409, "resource-conflict")
     assert (await service.get("/sessions/s1"))["resource_id"] == "user-2"
 
 
@@ -743,7 +736,7 @@ async def test_an_instruction_is_as_long_as_the_setting_says(start_service: Star
         await put(service, config={"instruction": "x" * 10})
         for path in ("/sessions/s1", "/resources/r1"):
             answer = await service.client.put(path, json={"config": {"instruction": "x" * 11, "keep_last": 3}})
-            [error] = problem(answer, 422, "invalid")["errors"]
+            [error] = assert_problem(answer, 422, "invalid")["errors"]
             assert error["pointer"] == "/config/instruction"
             assert "10 characters (DAYBOOK_SESSIONS__INSTRUCTION_CHARACTERS_MAX)" in error["detail"]
         assert (await service.get("/sessions/s1"))["config"] == {"instruction": "x" * 10}

@@ -8,7 +8,7 @@ import httpx2 as httpx
 import pytest
 
 from tests.conftest import Service, StartService
-from tests.test_problems import assert_problem
+from tests.test_problems import assert_problem, pointers
 
 STATE = "/sessions/s1/state"
 JSON = {"Content-Type": "application/json"}
@@ -35,10 +35,6 @@ async def patch(service: Service, values: dict[str, Any], *, key: str = "s1") ->
 async def put(service: Service, name: str, value: Any, **headers: str) -> httpx.Response:
     # A value of None is no body to the client.
     return await service.client.put(f"{STATE}/{name}", content=json.dumps(value), headers=JSON | headers)
-
-
-def pointers(answer: httpx.Response) -> list[str]:
-    return [error["pointer"] for error in assert_problem(answer, 422, "invalid")["errors"]]
 
 
 # Reading and writing

@@ -33,7 +33,8 @@ from tests.memory.changing.test_retaining import after
 from tests.model_replies import PromptKind
 from tests.model_server import ModelServer
 from tests.sessions.test_deleting import fill
-from tests.sessions.test_routes import problem, said
+from tests.sessions.test_routes import said
+from tests.test_problems import assert_problem
 
 KEYS_ANYHOW = '{"b": 1, "a": [2, {"z": 0, "y": null}]}'
 
@@ -193,7 +194,7 @@ async def test_an_export_is_refused_where_its_store_is_not_configured(
         with pytest.raises(Unavailable, match="DAYBOOK_ARTIFACTS__URL"):
             await export(service, tmp_path / "s1.ndjson")
 
-    problem(refused, 503, "unavailable")
+    assert_problem(refused, 503, "unavailable")
     assert "DAYBOOK_ARTIFACTS__URL" in refused.json()["detail"]
     assert told(other.text)[-1]["type"] == "end"
 
@@ -460,7 +461,7 @@ async def test_more_exports_than_there_may_be_are_refused(start_service: StartSe
         answer = await service.client.get("/resources/user-1/export")
         await running.aclose()
         again = await service.client.get("/resources/user-1/export")
-    problem(answer, 503, "too-many-exports")
+    assert_problem(answer, 503, "too-many-exports")
     assert (answer.headers["retry-after"], again.status_code) == ("30", 200)
 
 

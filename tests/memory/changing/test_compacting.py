@@ -10,7 +10,8 @@ from app.memory.changing.compacting import TRIES
 from tests.conftest import Service, StartService
 from tests.journeys.looks import Json, items
 from tests.redaction import hooks
-from tests.sessions.test_routes import problem, said
+from tests.sessions.test_routes import said
+from tests.test_problems import assert_problem
 
 IN_NOTES = "What is noted of them so far is in the notes above."
 FACT = "I paid the invoice of {n}20 euros for Ana in Porto on May {n}, and we decided to keep the shop. "
@@ -157,7 +158,7 @@ async def test_asked_for_again_it_is_answered_the_same_and_changes_nothing(servi
 async def test_a_summary_of_less_than_the_present_one_stands_for_is_refused(service: Service) -> None:
     await five(service)
     await compacted(service, 3, "Three.")
-    refused = problem(await compact(service, 2, "Two."), 409, "already-compacted")
+    refused = assert_problem(await compact(service, 2, "Two."), 409, "already-compacted")
     assert refused["errors"][0]["pointer"] == "/up_to_seq"
 
 
@@ -184,13 +185,13 @@ async def test_the_end_is_moved_to_that_of_a_group_before_the_newest(service: Se
 async def test_a_wrong_request_is_refused_with_its_pointer(service: Service, body: Json, pointer: str) -> None:
     await service.append("s1", CALL, RESULT, said("Thanks."))
     answer = await service.client.post("/sessions/s1/compact", json=body)
-    assert [error["pointer"] for error in problem(answer, 422, "invalid")["errors"]] == [pointer]
+    assert [error["pointer"] for error in assert_problem(answer, 422, "invalid")["errors"]] == [pointer]
 
 
 async def test_an_empty_session_has_nothing_to_compact(service: Service) -> None:
-    problem(await compact(service, 1), 404, "session-not-found")
+    assert_problem(await compact(service, 1), 404, "session-not-found")
     await service.configure("s1", preset="compact")
-    problem(await compact(service, 1), 422, "invalid")
+    assert_problem(await compact(service, 1), 422, "invalid")
 
 
 async def test_chunks_observed_ahead_become_live_with_it(service: Service) -> None:
@@ -237,7 +238,7 @@ async def test_too_much_that_no_note_tells_needs_a_summary(service: Service) -> 
     counted = {"role": "user", "content": [{"type": "text", "text": "a book", "tokens": 50_001}]}
     await service.append("s1", counted, said("Bye."))
     answer = await compact(service, 1)
-    assert problem(answer, 422, "invalid")["errors"][0]["pointer"] == "/summary"
+    assert assert_problem(answer, 422, "invalid")["errors"][0]["pointer"] == "/summary"
     assert (await compacted(service, 1, "A book."))["up_to_seq"] == 1
 
 
@@ -288,7 +289,7 @@ async def test_a_summary_can_not_be_replaced_as_a_message(service: Service) -> N
     await five(service)
     done = await compacted(service, 3, "Short.")
     answer = await service.client.put(f"/sessions/s1/messages/{done['summary']['id']}", json=said("Other."))
-    problem(answer, 409, "message-sealed")
+    assert_problem(answer, 409, "message-sealed")
 
 
 async def test_the_past_before_a_compaction_is_as_it_was(service: Service) -> None:
@@ -354,7 +355,7 @@ async def test_what_changes_each_time_it_is_condensed_is_given_up(start_service:
         hooks.changes[:] = [change]
         answer = await compact(service, 3)
         hooks.changes.clear()
-        problem(answer, 503, "unavailable")
+        assert_problem(answer, 503, "unavailable")
         assert answer.headers["retry-after"] == "1"
         assert next(numbers) == 2 + TRIES
         assert (await service.memory("s1"))["log"]["version"] == 0

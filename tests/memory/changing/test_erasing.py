@@ -11,7 +11,7 @@ import pytest
 from app.context.model import Format
 from tests.conftest import Service, StartService
 from tests.context.shapes import CHECKS
-from tests.sessions.test_routes import problem
+from tests.test_problems import assert_problem
 
 SECRET = "XYZZY-4711"
 FACTS = (
@@ -86,12 +86,12 @@ async def test_a_tombstone_stays_in_the_place_of_an_erased_message(service: Serv
     assert [message["seq"] for message in listed] == [1, 2, 3, 4, 5]
     assert (gone["id"], gone["content"], gone["tokens"], gone["metadata"]) == ("m-3", [], 0, {})
     assert gone["erased_at"] is not None
-    problem(await service.client.get("/sessions/s1/messages/m-3"), 410, "message-erased")
+    assert_problem(await service.client.get("/sessions/s1/messages/m-3"), 410, "message-erased")
     for content in (FACTS[2], "Something else"):
         again: httpx.Response = await service.client.post(
             "/sessions/s1/messages", json={"messages": [{"id": "m-3", "role": "user", "content": content}]}
         )
-        assert problem(again, 410, "message-erased")["errors"][0]["pointer"] == "/messages/0/id"
+        assert assert_problem(again, 410, "message-erased")["errors"][0]["pointer"] == "/messages/0/id"
 
 
 async def test_who_said_it_and_what_was_noted_beside_it_go_with_it(service: Service) -> None:
@@ -246,9 +246,9 @@ async def test_erasing_again_is_answered_the_same_and_changes_nothing(service: S
 
 
 async def test_what_is_not_there_cannot_be_erased(service: Service) -> None:
-    problem(await service.client.delete("/sessions/s1/messages/m-1"), 404, "session-not-found")
+    assert_problem(await service.client.delete("/sessions/s1/messages/m-1"), 404, "session-not-found")
     await say(service, "Hello")
-    problem(await service.client.delete("/sessions/s1/messages/m-1"), 404, "message-not-found")
+    assert_problem(await service.client.delete("/sessions/s1/messages/m-1"), 404, "message-not-found")
 
 
 async def test_a_message_that_nobody_has_noted_is_never_observed(service: Service) -> None:

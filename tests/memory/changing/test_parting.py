@@ -11,7 +11,7 @@ from app.sessions.sharing_store import FORGET_LONELY
 from tests.conftest import Service
 from tests.memory.changing.test_erasing import FACTS, SECRET, ask, cover, erase, log, rest, say
 from tests.memory.test_sharing import SMALL, share
-from tests.sessions.test_routes import problem
+from tests.test_problems import assert_problem
 
 OTHER = ("I have a sister in Faro.", "My bicycle is red.", "I read every evening.")
 RULES = SMALL | {"message_tokens": 10_000}
@@ -120,7 +120,7 @@ async def test_a_deleted_session_is_gone_from_the_memory_that_others_go_on_with(
     assert (memory["pending"]["tokens"], memory["status"]) == (0, "idle")
     assert not any(fact in told for fact in ("Lisbon", SECRET, "Rex"))
     assert all(fact in told for fact in ("Faro", "bicycle", "evening"))
-    problem(await service.client.get("/sessions/one/memory"), 404, "session-not-found")
+    assert_problem(await service.client.get("/sessions/one/memory"), 404, "session-not-found")
 
 
 async def test_what_was_skipped_at_the_end_of_a_note_that_is_made_again_is_no_gap(service: Service) -> None:

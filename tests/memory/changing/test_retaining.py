@@ -25,7 +25,7 @@ from tests.memory.changing.test_parting import RULES
 from tests.memory.test_sharing import share
 from tests.model_replies import PromptKind
 from tests.model_server import ModelServer
-from tests.sessions.test_routes import problem
+from tests.test_problems import assert_problem
 
 DAY = timedelta(days=1)
 MONTH: dict[str, Any] = {"days": 30}
@@ -116,7 +116,7 @@ async def test_what_is_noted_and_shown_no_more_is_removed_and_its_notes_stay(ser
         await log(service),
         (await service.context("s1"))["payload"],
     )
-    problem(await service.client.get("/sessions/s1/messages/m-3"), 410, "message-erased")
+    assert_problem(await service.client.get("/sessions/s1/messages/m-3"), 410, "message-erased")
     hits = await service.client.post("/sessions/s1/recall", json={"query": SECRET, "kinds": ["messages"]})
     assert hits.json()["hits"] == []
 
@@ -131,7 +131,9 @@ async def test_an_agent_that_sends_all_of_its_messages_again_goes_on_when_some_a
     assert [message["seq"] for message in stored["messages"]] == [1, 2, 3, 4, 5, 6]
     assert await removed(service) == [1, 2, 3, 4]
     await service.client.delete("/sessions/s1/messages/m-6")
-    problem(await service.client.post("/sessions/s1/messages", json={"messages": everything}), 410, "message-erased")
+    assert_problem(
+        await service.client.post("/sessions/s1/messages", json={"messages": everything}), 410, "message-erased"
+    )
 
 
 async def test_nothing_that_was_said_is_left_in_the_row_of_a_removed_message(service: Service) -> None:
@@ -209,7 +211,7 @@ async def test_where_nothing_is_kept_a_session_goes_after_its_days_of_silence(se
     assert len((await service.get("/sessions"))["items"]) == 3
     await after(service, 30.0)
     assert len((await service.get("/sessions"))["items"]) == 1
-    problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
+    assert_problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -227,7 +229,7 @@ async def test_a_branch_at_an_early_message_is_silent_since_it_was_made(service:
     await after(service, 1)
     assert (await service.client.get("/sessions/b")).status_code == 200
     await after(service, 31)
-    problem(await service.client.get("/sessions/b"), 404, "session-not-found")
+    assert_problem(await service.client.get("/sessions/b"), 404, "session-not-found")
 
 
 async def test_a_silent_session_leaves_the_memory_that_others_go_on_with(service: Service) -> None:
@@ -238,7 +240,7 @@ async def test_a_silent_session_leaves_the_memory_that_others_go_on_with(service
     await fall_silent(service, "s1", days=31)
     await after(service, 0)
     memory = await rest(service, "s2")
-    problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
+    assert_problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
     assert SECRET not in await log(service, "s2")
     assert FACTS[0] in await log(service, "s2")
     assert cover(memory) == [(1, 1, "observation")]
