@@ -531,6 +531,37 @@ async def test_a_page_that_was_not_answered_says_so_and_is_asked_for_again(servi
     await context.close()
 
 
+async def test_a_view_that_was_refused_with_an_event_is_asked_for_again(service: Service, browser: Browser) -> None:
+    """It went without what had come, and said nothing, until the next event."""
+    await talked(service, messages=1)
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.clock.install()
+    await page.goto(f"{service.url}/#/support-1")
+    await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
+    await expect(page.locator("#message-1")).to_be_visible()
+    await page.route("**/messages?*", lambda route: route.fulfill(status=429, json={"detail": "too often"}))
+    async with page.expect_response(lambda answer: answer.status == httpx.codes.TOO_MANY_REQUESTS):
+        await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
+    await expect(figure(page, "Messages")).to_have_text("2")
+    await page.unroute_all()
+    await page.clock.run_for(6_000)
+    await expect(page.locator("#message-2")).to_be_visible()
+    await context.close()
+
+
+async def test_a_session_that_is_deleted_while_it_is_shown_says_so(service: Service, browser: Browser) -> None:
+    """It stood there as it had been."""
+    await talked(service, messages=1)
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.goto(f"{service.url}/#/support-1")
+    await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
+    await service.client.delete("/sessions/support-1")
+    await expect(page.get_by_role("alert").first).to_have_text("session 'support-1' was never seen")
+    await context.close()
+
+
 async def test_a_tab_that_is_not_seen_leaves_its_stream_to_others_and_shows_what_it_missed(
     service: Service, browser: Browser
 ) -> None:

@@ -71,21 +71,28 @@ export function Ask({ title, does, danger, onDo, onClose, children }) {
   </dialog>`;
 }
 
-// What `load` answers, loaded again when `keys` change; the former stays while the next is on its way.
+const LOOK_MS = 5000;
+
+const passes = ({ status }) => status === 0 || status === 429 || status >= 500; // what was refused so may be answered later
+
+// What `load` answers, loaded again when `keys` change, and after a failure that passes: the event it came with is told
+// once. The former stays while the next is on its way.
 export function useLoaded(load, keys) {
   const [state, setState] = useState({ value: null, error: null });
   useEffect(() => {
     const stop = new AbortController();
-    load(stop.signal).then(
-      (value) => stop.signal.aborted || setState({ value, error: null }),
-      (error) => stop.signal.aborted || setState((former) => ({ ...former, error: error.message })),
-    );
-    return () => stop.abort();
+    let timer = null;
+    const failed = (error) => {
+      if (stop.signal.aborted) return;
+      setState((former) => ({ ...former, error: error.message }));
+      if (passes(error)) timer = setTimeout(look, LOOK_MS);
+    };
+    const look = () => load(stop.signal).then((value) => stop.signal.aborted || setState({ value, error: null }), failed);
+    look();
+    return () => (stop.abort(), clearTimeout(timer));
   }, keys);
   return [state.value, state.error];
 }
-
-const LOOK_MS = 5000;
 
 // Calls `look` soon, and again 5 seconds after each answer while the page is seen: none is asked beside another.
 export function useLooks(look, keys, soonMs = 0) {

@@ -44,7 +44,7 @@ function useEvents(name) {
       setTold((former) => [event, ...former].slice(0, TOLD_MAX));
       timer ??= setTimeout(() => ((timer = null), again()), 200);
     };
-    listen(name, { signal: stop.signal, onEvent, onState });
+    listen(name, { signal: stop.signal, onEvent, onState }).then(() => stop.signal.aborted || again()); // it is gone
     return () => (stop.abort(), clearTimeout(timer), onState(false));
   }, [name, seen]);
   return { told, live, change, again };
