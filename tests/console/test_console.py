@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from app.issuing import revoke
 from app.settings import Settings
 from tests.conftest import Service, StartService
-from tests.console.conftest import page_of, reading_key
+from tests.console.conftest import PATIENCE_MS, page_of, reading_key
 from tests.journeys.looks import items, until_stalled
 from tests.journeys.talk import plain_talk
 from tests.model_server import Fault, ModelServer, Said
@@ -248,6 +248,36 @@ async def test_a_message_is_reached_by_its_number_without_a_mouse(service: Servi
         await page.keyboard.press("Enter")
         await expect(page.locator("#message-7.marked")).to_be_focused()
         await expect(page.locator("#message-7")).to_contain_text("Number 7.")
+
+
+async def test_large_messages_take_none_off_the_pages(start_service: StartService, browser: Browser) -> None:
+    """A page of them ends early: a cited one was not on the page, and Newer skipped those between."""
+    large = [{"role": "user", "content": f"Number {number}." * 40} for number in range(1, 21)]
+    async with start_service(sessions={"page_bytes_max": 2_000}, memory={"enabled": False}) as service:
+        await service.append("support-1", *large)
+        async with page_of(browser, f"{service.url}/#/support-1/timeline/3") as page:
+            await expect(page.locator("#message-3.marked")).to_be_focused()
+            shown = page.locator(".message")
+            newest = 2 + await shown.count()
+            assert newest < len(large)
+            await page.get_by_role("button", name="Newer").click()
+            await expect(shown.last).to_have_id(f"message-{newest + 1}")
+            await page.get_by_role("button", name="Older").click()
+            await expect(shown.first).to_have_id(f"message-{newest}")
+
+
+async def test_a_very_long_text_is_laid_out_once_it_is_seen(service: Service, browser: Browser) -> None:
+    """Ten outputs of a tool of 900,000 letters held up the page for ten seconds."""
+    long = "A line of what the tool told.\n" * 1_000
+    await service.append("support-1", *({"role": "user", "content": long} for _ in range(20)))
+    async with page_of(browser, f"{service.url}/#/support-1") as page:
+        oldest = page.locator("#message-1 pre")
+        is_laid_out = "document.querySelector('#message-1 pre').scrollHeight > 1000"
+        await expect(oldest).to_be_attached()
+        assert not await page.evaluate(is_laid_out)
+        await oldest.scroll_into_view_if_needed()
+        await until(page, is_laid_out)
+        await expect(oldest).to_have_attribute("tabindex", "0")
 
 
 async def test_who_stands_on_a_session_stays_there_when_another_comes(service: Service, browser: Browser) -> None:
@@ -785,6 +815,11 @@ async def test_tables_are_no_taller_than_they_need_be(
             box = await segments.bounding_box()
             assert box is not None
             assert box["height"] < 740
+
+
+async def until(page: Page, holds: str) -> None:
+    async with asyncio.timeout(PATIENCE_MS / 1000):
+        await page.evaluate(f"async () => {{ while (!({holds})) await new Promise(requestAnimationFrame) }}")
 
 
 async def fit_and_faultless(page: Page, view: str) -> None:

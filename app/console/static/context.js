@@ -3,7 +3,7 @@
 import { html, useState } from "./html.js";
 import { get, session } from "./api.js";
 import { Options } from "./fields.js";
-import { Notice, count, useLoaded } from "./parts.js";
+import { Notice, Text, count, useLoaded } from "./parts.js";
 
 const FORMATS = ["neutral", "anthropic", "openai", "openai-responses", "gemini", "text"];
 
@@ -39,8 +39,8 @@ function Compiled({ found }) {
         <td><i class=${`dot stays-${segment.stability}`}></i>${segment.stability}</td><td class="number">${count.format(segment.tokens)}</td>
         <td><code>${segment.sha256.slice(0, 10)}</code></td><td>${segment.breakpoint ? "breakpoint" : ""}</td></tr>`)}</tbody>
     </table></div>
-    <details open><summary>Payload</summary><pre class="payload" tabindex="0">${
-      found.payload.text ?? JSON.stringify(found.payload, null, 2)}</pre></details>
+    <details open><summary>Payload</summary><${Text} class="payload">${
+      found.payload.text ?? JSON.stringify(found.payload, null, 2)}<//></details>
     <details><summary>Decisions (${found.decisions.length})</summary>
       <ul>${found.decisions.map((decision) => html`<li><b>${decision.id}</b> ${decision.verdict}: ${decision.reason}</li>`)}</ul></details>
   `;

@@ -147,10 +147,15 @@ export function span(note, memory) {
   return note.level ? `places ${note.from_seq}-${note.to_seq}` : `${note.session} ${range}`;
 }
 
-// Text as it was written. Where it is longer than its place it is scrolled by keyboard too.
+const VAST = 20_000; // letters: more than any place of a text has room for
+
+// Text as it was written. Where it is longer than its place it is scrolled by keyboard too; where it is far longer it is
+// laid out once it is seen.
 export function Text({ children, ...more }) {
   const place = useRef();
+  const isVast = typeof children === "string" && children.length > VAST;
   useEffect(() => {
+    if (isVast) return undefined;
     const resized = new ResizeObserver(([{ target }]) => {
       if (target.scrollHeight > target.clientHeight) target.setAttribute("tabindex", "0");
       else target.removeAttribute("tabindex");
@@ -158,6 +163,7 @@ export function Text({ children, ...more }) {
     resized.observe(place.current); // also when it is seen for the first time
     return () => resized.disconnect();
   });
+  if (isVast) return html`<pre ...${more} class=${`vast ${more.class ?? ""}`} tabindex="0">${children}</pre>`;
   return html`<pre ref=${place} ...${more}>${children}</pre>`;
 }
 

@@ -12,10 +12,10 @@ const VERSIONS_MAX = 5000;
 const NOTES_MAX = 2000; // of each kind, for the chart
 
 export function Timeline({ name, memory, change, cite, onCite }) {
-  const [asked, ask] = useState({ before: null }); // asked again each time, as where it was not answered
+  const [asked, ask] = useState({ before: null }); // asked again each time, as where it was not answered; `with` is on it
   const around = cite && cite.from + 1 + PAGE / 2; // the page with what is cited in its middle
   useEffect(() => {
-    if (cite) ask({ before: around });
+    if (cite) ask({ before: around, with: Math.max(cite.from, 1) });
   }, [cite]);
   const [found, error] = useLoaded(
     async (signal) => {
@@ -23,7 +23,10 @@ export function Timeline({ name, memory, change, cite, onCite }) {
       const before = asked.before && asked.before <= memory.cursor.last_seq ? asked.before : null;
       const query = { order: "desc", limit: PAGE, before_seq: before };
       const page = await get(`${path}/messages`, query, signal);
-      return { messages: page.items, older: page.next_cursor !== null, asked };
+      if (!(page.items.at(-1)?.seq > asked.with)) return { messages: page.items, older: page.next_cursor !== null, asked };
+      const onward = { order: "asc", limit: PAGE, after_seq: asked.with - 1 }; // large messages filled the page before it
+      const { items } = await get(`${path}/messages`, onward, signal);
+      return { messages: items.reverse(), older: asked.with > 1, asked };
     },
     [name, change, asked],
   );
@@ -49,7 +52,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
     <${Growth} name=${name} memory=${memory} change=${change} />
     <div class="pager">
       <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => ask({ before: null })}>Newest</button>
-      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => ask({ before: newest + PAGE + 1 })}>Newer</button>
+      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => ask({ before: newest + PAGE + 1, with: newest + 1 })}>Newer</button>
       <span>#${oldest} to #${newest} of ${count.format(memory.cursor.last_seq)}</span>
       <button disabled=${!older} onClick=${() => ask({ before: oldest })}>Older</button>
       <${Leap} last=${memory.cursor.last_seq} onCite=${onCite} />
