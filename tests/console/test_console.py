@@ -266,6 +266,24 @@ async def test_large_messages_take_none_off_the_pages(start_service: StartServic
             await expect(shown.first).to_have_id(f"message-{newest}")
 
 
+async def test_who_goes_back_or_reloads_is_where_they_were(service: Service, browser: Browser) -> None:
+    """They were at the top, of a list of hundreds too."""
+    for number in range(40):
+        await service.append(f"mail-{number:02}", *({"role": "user", "content": "Hello"} for _ in range(20)))
+    kept = "scrollY > 0 && history.state?.y === scrollY"
+    async with page_of(browser, service.url, viewport={"width": 390, "height": 700}) as page:
+        await page.get_by_role("link", name="mail-30").scroll_into_view_if_needed()
+        await until(page, kept)
+        await page.get_by_role("link", name="mail-30").click()
+        await expect(page.get_by_role("heading", name="mail-30")).to_be_visible()
+        await page.locator("#message-5").scroll_into_view_if_needed()
+        await until(page, kept)
+        await page.reload()
+        await expect(page.locator("#message-5")).to_be_in_viewport()
+        await page.go_back()
+        await expect(page.get_by_role("link", name="mail-30")).to_be_in_viewport()
+
+
 async def test_a_very_long_text_is_laid_out_once_it_is_seen(service: Service, browser: Browser) -> None:
     """Ten outputs of a tool of 900,000 letters held up the page for ten seconds."""
     long = "A line of what the tool told.\n" * 1_000

@@ -4,6 +4,7 @@
 import { html, render, useEffect, useState } from "./html.js";
 import { REFUSED, get, key, mayChange } from "./api.js";
 import { KeyAsk, Notice } from "./parts.js";
+import { keepScroll } from "./scroll.js";
 import { SessionList } from "./sessions.js";
 import { SessionPage } from "./session.js";
 import { OverviewPage } from "./overview.js";
@@ -96,4 +97,5 @@ function App() {
   `;
 }
 
+keepScroll();
 render(html`<${App} />`, document.getElementById("app"));

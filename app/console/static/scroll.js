@@ -1,0 +1,28 @@
+// How far the page is scrolled, kept with each entry of the tab's history: the browser would go back there before what was
+// there is asked for, and end at the top.
+
+const DRAWN_MS = 3000;
+const KEPT_MS = 100;
+
+export function keepScroll() {
+  history.scrollRestoration = "manual";
+  let aim = null; // how far it was, while what was there is drawn and nobody moves on
+  let [drawn, still] = [null, null];
+  const rest = () => (aim = null);
+  const reach = () => aim !== null && scrollTo(0, aim);
+  const back = () => {
+    aim = history.state?.y ?? null;
+    clearTimeout(drawn);
+    drawn = setTimeout(rest, DRAWN_MS);
+    reach();
+  };
+  const scrolled = () => {
+    clearTimeout(still);
+    still = setTimeout(() => aim === null && history.replaceState({ y: scrollY }, ""), KEPT_MS);
+  };
+  new ResizeObserver(reach).observe(document.body);
+  for (const moves of ["wheel", "touchmove", "pointerdown", "keydown"]) addEventListener(moves, rest, { passive: true });
+  addEventListener("scroll", scrolled, { passive: true });
+  addEventListener("popstate", back);
+  back(); // after a reload
+}
