@@ -1,7 +1,6 @@
 """Where the cursor and the tail stand after an activation (memory-rules.md section 6; the clocks of section 3)."""
 
 import asyncio
-from datetime import date, datetime
 from uuid import UUID
 
 from app.kit.db import Tx
@@ -23,7 +22,7 @@ async def advance(store: MemoryStore, tx: Tx, session_id: UUID, rules: Rules, fe
         session_id,
         observed_seq=to_seq,
         tail_from_seq=await _tail_from(store, tx, session_id, rules, fenced, to_seq=to_seq),
-        anchor_date=anchor_date(rules, fenced.now, fenced.newest_created_at),
+        timezone=rules.timezone,
     )
     if rules.compact_on_observe:
         await _point_to_notes(tx, session_id, up_to_seq=tail_from_seq - 1)
@@ -51,8 +50,3 @@ async def _point_to_notes(tx: Tx, session_id: UUID, *, up_to_seq: int) -> None:
         await summary_store.add_summary(
             tx, session_id, new_summary(None, up_to_seq=up_to_seq, untold=untold, former=parts)
         )
-
-
-def anchor_date(rules: Rules, now: datetime, newest: datetime) -> date:
-    """The later of the server's time and the newest message's, in the session's time zone."""
-    return max(now, newest).astimezone(rules.zone).date()

@@ -167,7 +167,6 @@ class Fenced:
     observed_seq: int
     buffered_seq: int
     newest_seq: int
-    newest_created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,13 +232,11 @@ class Locked:
     session_id: UUID
     memory_id: UUID
     version: int
-    now: datetime
     last_seq: int
     observed_seq: int
     buffered_seq: int
     tail_from_seq: int
     newest_seq: int
-    newest_created_at: datetime
     config: dict[str, Any]
     rebuilding: tuple[Gap, ...]
 

@@ -85,7 +85,6 @@ def fenced_of(session: Row, memory: Row) -> Fenced:
         observed_seq=session["observed_seq"],
         buffered_seq=session["buffered_seq"],
         newest_seq=session["newest_seq"],
-        newest_created_at=session["newest_created_at"],
     )
 
 

@@ -7,7 +7,6 @@ taken in the order session, memory, children. Claims and leases are in queue_sto
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -29,7 +28,7 @@ from app.sessions.sharing_store import waiting
 CONVERSATIONS_MAX = 100  # of a shared memory, looked at for one step: those that waited longest
 UNTIL_SETTLED = 0  # wake_tokens: the step that was recorded is not the last of its run
 SPANS_READ = 2  # as much as this many spans hold: where a topic ends is told by what follows too
-LOOK_BACK = 200  # messages searched for the start of a group
+LOOK_BACK = 200  # messages searched for the start of a group, or for the newest time
 COMPACTED = "compacted"
 ERASED, REBUILT = "erased", "rebuilt"  # the first by whom a note was retired too
 
@@ -112,10 +111,10 @@ FROM messages WHERE session_id = $1 AND seq BETWEEN $2::bigint - $3 AND $2::bigi
 
 LOCK_SESSION = """/* lock_session */
 SELECT s.id AS session_id, s.memory_id, s.config, s.next_seq - 1 AS last_seq, s.observed_seq,
-       greatest(s.observed_seq, s.buffered_seq) AS buffered_seq, s.tail_from_seq, now() AS now,
-       coalesce(m.seq, 0) AS newest_seq, coalesce(m.created_at, now()) AS newest_created_at
+       greatest(s.observed_seq, s.buffered_seq) AS buffered_seq, s.tail_from_seq,
+       coalesce(m.seq, 0) AS newest_seq
 FROM sessions s LEFT JOIN LATERAL (
-  SELECT seq, created_at FROM messages WHERE session_id = s.id AND kind <> 'summary' ORDER BY seq DESC LIMIT 1
+  SELECT seq FROM messages WHERE session_id = s.id AND kind <> 'summary' ORDER BY seq DESC LIMIT 1
 ) m ON true
 WHERE s.id = $1 FOR UPDATE OF s
 """
@@ -148,10 +147,14 @@ UPDATE observations SET status = 'active', born_version = $3
 WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status = 'buffered'
 """
 
-# What has left the tail does not come back to it, whatever keep_last is now.
+# What has left the tail does not come back to it, whatever keep_last is now. The anchor is the later of now and the
+# newest time in the tail, which is not always that of its last message: another may come from a clock that is ahead.
 ADVANCE_CURSOR = f"""/* advance_cursor */
 UPDATE sessions SET observed_seq = $2, buffered_seq = greatest(buffered_seq, $2),
-  tail_from_seq = greatest(tail_from_seq, $3), anchor_date = $4, activated_seq = next_seq - 1,
+  tail_from_seq = greatest(tail_from_seq, $3), anchor_date = (greatest(now(), (
+    SELECT max(created_at) FROM messages
+    WHERE session_id = $1 AND seq >= greatest(tail_from_seq, $3, next_seq - {LOOK_BACK}))) AT TIME ZONE $4)::date,
+  activated_seq = next_seq - 1,
   waiting = {waiting(observed_seq="$2::bigint")}
 WHERE id = $1 RETURNING tail_from_seq
 """  # noqa: S608 - our own statement
@@ -376,10 +379,10 @@ class MemoryStore:
         return waited
 
     async def advance_cursor(
-        self, tx: Tx, session_id: UUID, *, observed_seq: int, tail_from_seq: int, anchor_date: date
+        self, tx: Tx, session_id: UUID, *, observed_seq: int, tail_from_seq: int, timezone: str
     ) -> int:
-        """Answers where the tail starts now, which is never before where it did."""
-        moved: int = await tx.fetchval(ADVANCE_CURSOR, session_id, observed_seq, tail_from_seq, anchor_date)
+        """Answers where the tail starts now, which is never before where it did. The anchor moves to its day there."""
+        moved: int = await tx.fetchval(ADVANCE_CURSOR, session_id, observed_seq, tail_from_seq, timezone)
         return moved
 
     async def record_control(

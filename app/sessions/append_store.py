@@ -51,13 +51,16 @@ _INPUT_OF_ONE = """(SELECT $1::text AS id, $2::text AS kind, $3::text AS role, $
                        $6::int AS tokens, $7::bytea AS content_hash, $8::timestamptz AS created_at,
                        $9::jsonb AS metadata, $10::bool AS observe, $11::text AS trust, $12::bool AS look,
                        $13::bigint AS before, 1 AS ord) AS i"""
+# An anchor that is a day nowhere on earth yet is a message's, which may be shown still: it does not go back.
 _GROWN = """
     next_seq = s.next_seq + {messages},
     total_tokens = s.total_tokens + {tokens},
     resource_id = coalesce($15, s.resource_id),
     anchor_date = CASE
       WHEN now() - s.last_active_at > make_interval(secs => coalesce((s.config->>'cache_ttl')::float8, $17))
-      THEN ({newest} AT TIME ZONE coalesce(s.config->>'timezone', $16))::date
+        OR s.next_seq = 1
+      THEN greatest(({newest} AT TIME ZONE coalesce(s.config->>'timezone', $16))::date,
+                    CASE WHEN s.anchor_date > (now() AT TIME ZONE 'Pacific/Kiritimati')::date THEN s.anchor_date END)
       ELSE s.anchor_date END,
     cold_at = CASE
       WHEN now() - s.last_active_at > make_interval(secs => coalesce((s.config->>'cache_ttl')::float8, $17))

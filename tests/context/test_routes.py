@@ -258,6 +258,50 @@ async def test_today_is_that_of_the_later_clock_unless_the_caller_says_when_it_i
     assert "May 5, 2099 (2 days ago)" in notes(await service.context("s1")), "the first after a gap moves the anchor"
 
 
+async def test_the_anchor_stays_in_the_future_of_a_message_that_is_shown_while_others_have_no_date(
+    service: Service,
+) -> None:
+    await service.configure("s1", cache_ttl=0)
+    await service.append("s1", {"role": "user", "content": FACTS[0], "created_at": "2099-05-05T20:00:00Z"})
+    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
+
+    async def told() -> list[bool]:
+        context = await service.context("s1")
+        wanted = ("May 5, 2099 (today)" in notes(context), "Today is Tuesday, May 5, 2099." in str(texts_of(context)))
+        return list(wanted)
+
+    await talk(service, FACTS[1])
+    assert await told() == [True, True], "the first after a gap"
+    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
+    assert await told() == [True, True], "an activation"
+
+    await service.configure("s1", keep_last=0)
+    await talk(service, FACTS[2])
+    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
+    context = await service.context("s1")
+    assert "2099" not in str(texts_of(context)), "it left the tail"
+    assert "(today)" in notes(context).splitlines()[-2]
+
+
+async def test_the_anchor_goes_back_where_the_time_zone_does(service: Service) -> None:
+    await service.configure("s1", cache_ttl=0, timezone="Pacific/Kiritimati")
+    await remember(service, FACTS[0])
+    assert "(today)" in notes(await service.context("s1"))
+    await service.configure("s1", timezone="Etc/GMT+12")
+    await talk(service, FACTS[1])
+    assert "(today)" not in notes(await service.context("s1")), "it is 26 hours earlier there"
+
+
+async def test_the_first_message_of_a_session_that_shares_a_memory_moves_the_anchor(service: Service) -> None:
+    for key, fact in zip(("s1", "s2"), FACTS, strict=False):
+        await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
+        await service.client.put(f"/sessions/{key}", json={"resource_id": "ana", "config": {"scope": "resource"}})
+        await service.append(key, {"role": "user", "content": fact, "created_at": "2099-05-05T20:00:00Z"})
+    context = await service.context("s2")
+    assert "Today is Tuesday, May 5, 2099." in str(texts_of(context))
+    assert "May 5, 2099 (today)" in notes(context)
+
+
 async def test_what_has_left_the_tail_does_not_come_back_whatever_keep_last_is_now(service: Service) -> None:
     await remember(service, *FACTS[:2])
     await service.configure("s1", keep_last=40)

@@ -1,7 +1,6 @@
 """What of the log an observer is shown, and by which day relative dates are told."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -9,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kit.tokens import text_tokens
-from app.memory.cursor import anchor_date
 from app.memory.gates import judge_observation
 from app.memory.log import render
 from app.memory.model import Detail, Item, Priority
 from app.memory.observing import earlier_lines, new_observation
 from app.memory.parsing import parse
-from app.memory.rules import Rules
 from app.memory.spans import safe_span
 from tests.memory.building import loaded, observation, reflection
 from tests.memory.extractive.conversations import said
@@ -88,24 +85,6 @@ def test_what_is_shown_is_bounded_and_a_selection_of_the_log(items: list[Item], 
     assert all(item in rest for item in shown)
     assert text_tokens(render(shown)) <= 2 * budget + len(shown)  # a line break counts once a line at most
     assert text_tokens(render(unimportant)) <= budget + len(unimportant)
-
-
-@pytest.mark.parametrize(
-    ("timezone", "ahead", "expected"),
-    [
-        ("UTC", timedelta(0), date(2026, 8, 1)),
-        ("UTC", timedelta(days=-400), date(2026, 8, 1)),
-        ("UTC", timedelta(days=3), date(2026, 8, 4)),
-        ("Asia/Seoul", timedelta(0), date(2026, 8, 2)),
-        ("America/Los_Angeles", timedelta(hours=8), date(2026, 8, 1)),
-    ],
-)
-def test_dates_are_told_from_the_later_of_now_and_the_newest_message(
-    timezone: str, ahead: timedelta, expected: date
-) -> None:
-    now = datetime(2026, 8, 1, 22, 0, tzinfo=UTC)
-    rules = Rules.resolve({}, {"timezone": timezone})
-    assert anchor_date(rules, now, now + ahead) == expected
 
 
 @pytest.mark.parametrize("ahead", [False, True])

@@ -17,7 +17,7 @@ from app.kit.errors import Invalid, Unavailable
 from app.kit.tokens import text_tokens
 from app.memory.changing import summary_store
 from app.memory.changing.summary import Summary, new_summary
-from app.memory.cursor import anchor_date, start_of_group
+from app.memory.cursor import start_of_group
 from app.memory.errors import AlreadyCompacted
 from app.memory.extractive.observer import observations
 from app.memory.log import render
@@ -163,7 +163,7 @@ class Compacting:
             locked.session_id,
             observed_seq=max([locked.observed_seq, leaving.end, *leaving.ends]),
             tail_from_seq=leaving.end + 1,
-            anchor_date=anchor_date(rules, locked.now, locked.newest_created_at),
+            timezone=rules.timezone,
         )
         stored = await summary_store.add_summary(tx, locked.session_id, summary)
         await self._store.record_control(tx, locked, COMPACTED, told=_told(ahead), left_tokens=leaving.tokens)
