@@ -2,8 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
+from types import TracebackType
 from typing import Protocol
 
 import structlog
@@ -306,7 +307,8 @@ def _lifespan(
             ending.push_async_callback(base.database.close)
             ending.push_async_callback(base.roles.close)
             ending.push_async_callback(rates.close)
-            with _told():
+            with ExitStack() as starting:
+                starting.push(_tell)
                 await base.database.open()
                 ending.push_async_callback(auth.stop)
                 await auth.start()
@@ -318,17 +320,13 @@ def _lifespan(
     return lifespan
 
 
-@contextmanager
-def _told() -> Iterator[None]:
+def _tell(_kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None) -> None:
     """Say why it does not start: of what the server then logs, the first line is all that is kept."""
-    try:
-        yield
-    except StartError as error:
-        log.error("not_started", error=str(error))  # noqa: TRY400 - what is to be known is in the line
-        raise
-    except Exception:  # whatever it is goes on up, and nobody else can tell it
-        log.exception("not_started")
-        raise
+    match error:
+        case StartError():
+            log.error("not_started", error=str(error))
+        case Exception():
+            log.error("not_started", exc_info=error)
 
 
 def _registry() -> CollectorRegistry:

@@ -37,7 +37,6 @@ KINDS: Mapping[int, str] = {
 }
 RETRYABLE = frozenset({408, 409, 429})
 SERVER_ERRORS_FROM = 500
-TOO_LONG = "too_long"  # the kind of a request that no try of it makes shorter, whatever its status
 BROKEN_OFF = 502  # for an error that came with a 200 and tells no status: a gateway's, whose model failed
 # What the SDKs let through of a body: no JSON, one nested too deep, a charset that decodes to no text, a huge number.
 UNREADABLE = (ValueError, RecursionError, TypeError, AssertionError, OverflowError)
@@ -162,14 +161,15 @@ def told_failure(provider: str, told: Complaint) -> ModelError:
 def _failure(told: Complaint, status: int, said: str, *, retry_after: float | None) -> ModelError:
     server_error = status >= SERVER_ERRORS_FROM
     kind = KINDS.get(status, "server_error" if server_error else "bad_request")
+    too_long = told.is_too_long(status)
     if told.is_refusal(status):
         kind = "refused"
-    elif told.is_too_long(status):
-        kind = TOO_LONG
+    elif too_long:
+        kind = "too_long"
     return ModelError(
         kind,
         f"{said}: {_detail(told, status, kind)}",
-        retryable=kind != TOO_LONG and (server_error or status in RETRYABLE),
+        retryable=not too_long and (server_error or status in RETRYABLE),  # no other try of it is shorter
         retry_after=None if retry_after is None else min(retry_after, RETRY_AFTER_SECONDS_MAX),
     )
 
