@@ -24,6 +24,7 @@ from tests.journeys.test_serving import workers_of
 
 PIPE_BYTES = 4096
 BACKENDS = "SELECT pid FROM pg_stat_activity WHERE datname = $1"
+ASKED = f"{BACKENDS} AND wait_event_type = 'Lock'"
 READ_ONLY = "default_transaction_read_only"
 
 
@@ -240,19 +241,22 @@ async def test_a_database_that_hangs_keeps_no_service_from_ending(own_url: str, 
         "DAYBOOK_POOL__CONNECT_SECONDS": "1",
         "DAYBOOK_POOL__STATEMENT_SECONDS": "5",
     }
-    owner = await asyncpg.connect(postgres)
+    owner, locking = await asyncpg.connect(postgres), await asyncpg.connect(own_url)
+    name = own_url.partition("://")[2].partition("@")[0]
     async with process(environment) as service:
         await until(partial(is_ready_anew, service), bool)
-        asked = [row["pid"] for row in await owner.fetch(BACKENDS, own_url.partition("://")[2].partition("@")[0])]
+        await locking.execute("BEGIN; LOCK TABLE memories, sessions")
+        await until(partial(owner.fetch, ASKED, name), bool)  # the background: of a frozen backend nothing tells it
+        asked = [row["pid"] for row in await owner.fetch(BACKENDS, name) if row["pid"] != locking.get_server_pid()]
         for pid in asked:
             os.kill(pid, signal.SIGSTOP)
         try:
-            await asyncio.sleep(1.5)  # the background has asked by then; of a frozen backend nothing tells that it was
             service.send(signal.SIGTERM)
             assert await service.ended() == 0
         finally:
             for pid in asked:
                 os.kill(pid, signal.SIGCONT)
+    await locking.close()
     await owner.close()
 
 
