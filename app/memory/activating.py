@@ -4,8 +4,7 @@ from app.kit.db import Database
 from app.memory import reflection_store
 from app.memory.cursor import advance
 from app.memory.outcomes import Outcome
-from app.memory.records import Lease, Loaded
-from app.memory.rules import Rules
+from app.memory.records import Attempt
 from app.memory.steps import Activate
 from app.memory.store import MemoryStore
 
@@ -15,23 +14,25 @@ class Activating:
         self._database = database
         self._store = store
 
-    async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Activate) -> Outcome:
+    async def run(self, attempt: Attempt, step: Activate) -> Outcome:
+        loaded = attempt.loaded
         chunks = loaded.buffered[: step.count]
         async with self._database.tx() as tx:
             ends = {chunk.session_id: chunk.to_seq for chunk in chunks}  # of each session its last
-            fenced = await self._store.fence_all(tx, lease, ends)
+            fenced = await self._store.fence_all(tx, attempt.lease, ends)
             if fenced is None or any(fenced[session].observed_seq >= end for session, end in ends.items()):
                 return Outcome.STALE
             await self._store.activate(tx, loaded, fenced[chunks[0].session_id], chunks)
             for session, end in ends.items():
-                await advance(self._store, tx, session, rules, fenced[session], to_seq=end)
+                await advance(self._store, tx, session, attempt.rules, fenced[session], to_seq=end)
             await self._store.add_version(tx, loaded.memory_id, "activated", [*ends])
         return Outcome.RECORDED
 
-    async def reflection(self, lease: Lease, loaded: Loaded, _rules: Rules) -> Outcome:
+    async def reflection(self, attempt: Attempt) -> Outcome:
         """Put the reflection made ahead in the place of its sources; where one of them is gone it goes too."""
+        loaded = attempt.loaded
         async with self._database.tx() as tx:
-            fenced = await self._store.fence(tx, lease, loaded.session_id)
+            fenced = await self._store.fence(tx, attempt.lease, loaded.session_id)
             if fenced is None:
                 return Outcome.STALE
             if await reflection_store.discard_ahead(tx, loaded.memory_id):

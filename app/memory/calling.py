@@ -13,7 +13,7 @@ from app.memory.gates import Rejection, Verdict
 from app.memory.model import Call, Draft, ReflectorInput, Source
 from app.memory.narrowing import Narrowing, known_good
 from app.memory.outcomes import StepFailed
-from app.memory.records import Lease, Loaded, Run
+from app.memory.records import Attempt, Run
 from app.redaction.model import Redact, Redaction
 from app.sessions.model import Message
 
@@ -35,11 +35,9 @@ class Calling(Generic[Source]):
 
     async def accepted(
         self,
-        lease: Lease,
-        loaded: Loaded,
+        attempt: Attempt,
         source: Source,
         judge: Callable[[Draft], Verdict],
-        runs: list[Run],
         *,
         kind: str,
         from_seq: int,
@@ -47,16 +45,15 @@ class Calling(Generic[Source]):
     ) -> Verdict | None:
         """What passed the gates. A rejected draft is tried once more with the reason (memory-rules.md section 4).
 
-        None if a cap on cost forbids the first call. Appends the record of each call to ``runs``. Raises StepFailed,
-        also if a cap forbids the second call.
+        None if a cap on cost forbids the first call. Raises StepFailed, also if a cap forbids the second call.
         """
         rejection: Rejection | None = None
         for _ in range(TRIES):
-            draft = await self.draft(lease, loaded, source, runs, kind=kind, from_seq=from_seq, to_seq=to_seq)
+            draft = await self.draft(attempt, source, kind=kind, from_seq=from_seq, to_seq=to_seq)
             if draft is None:
                 break
             verdict = await aside(judge, draft)
-            runs.append(replace(run_of(kind, draft, verdict), from_seq=from_seq, to_seq=to_seq))
+            attempt.runs.append(replace(run_of(kind, draft, verdict), from_seq=from_seq, to_seq=to_seq))
             if verdict.rejected is None:
                 return verdict
             rejection = verdict.rejected
@@ -64,64 +61,48 @@ class Calling(Generic[Source]):
         if rejection is None:
             return None
         detail = f"the {self.role}'s output was rejected: {rejection.reason}"
-        raise StepFailed(rejection, detail, runs=runs, shown=_shown(source))
+        raise StepFailed(rejection, detail, shown=_shown(source))
 
-    async def give_up(
-        self, lease: Lease, loaded: Loaded, source: Source, failed: StepFailed, narrowing: Narrowing
-    ) -> list[Run]:
-        """The records of all calls, if the model fails only at the one part it was shown: it does answer to another.
+    async def give_up(self, attempt: Attempt, source: Source, failed: StepFailed, narrowing: Narrowing) -> None:
+        """Raises ``failed`` again, unless the model fails only at the one part it was shown: it answers to another."""
+        answers = narrowing.asks(failed.kind) and await self._answers(attempt, known_good(source))
+        if not (answers and narrowing.gives_up(failed.kind)):
+            failed.slow = answers
+            raise failed
 
-        Otherwise raises ``failed`` again, with those records.
-        """
-        runs, kind = list(failed.runs), failed.kind
-        answers = narrowing.asks(kind) and await self._answers(lease, loaded, known_good(source), runs)
-        if answers and narrowing.gives_up(kind):
-            return runs
-        wish = failed.retry_after
-        raise StepFailed(kind, str(failed), runs=runs, shown=failed.shown, retry_after=wish, slow=answers) from failed
-
-    async def _answers(self, lease: Lease, loaded: Loaded, source: Source, runs: list[Run]) -> bool:
-        """Whether the model answers; False if a cap forbids to ask. Appends the record of the call to ``runs``."""
+    async def _answers(self, attempt: Attempt, source: Source) -> bool:
+        """Whether the model answers; False if a cap forbids to ask."""
         try:
-            draft = await self.draft(lease, loaded, source, runs, kind=PROBE)
-        except StepFailed as failed:
-            runs[:] = failed.runs
+            draft = await self.draft(attempt, source, kind=PROBE)
+        except StepFailed:
             return False
         if draft is None:
             return False
-        runs.append(_run(PROBE, draft.call, "recorded"))
+        attempt.runs.append(_run(PROBE, draft.call, "recorded"))
         return True
 
     async def draft(
-        self,
-        lease: Lease,
-        loaded: Loaded,
-        source: Source,
-        runs: list[Run],
-        *,
-        kind: str,
-        from_seq: int | None = None,
-        to_seq: int | None = None,
+        self, attempt: Attempt, source: Source, *, kind: str, from_seq: int | None = None, to_seq: int | None = None
     ) -> Draft | None:
-        """One call; None if a cap forbids it. Raises StepFailed with ``runs`` and the record of the call that was made.
+        """One call, for the caller to record; None if a cap forbids it. Raises StepFailed, and records that call.
 
         What the model wrote is redacted first of all, because a model may write secrets that it was not shown. That
         is done in a thread, because an operator's hook may be slow.
         """
-        redact = self.redaction.of(loaded.tenant)
+        redact = self.redaction.of(attempt.loaded.tenant)
         started = time.perf_counter()
         try:
-            draft = await self.charging.paid(lease, loaded, self.think, self.estimate, source)
+            draft = await self.charging.paid(attempt.lease, attempt.loaded, self.think, self.estimate, source)
         except ModelError as error:
             latency = round((time.perf_counter() - started) * 1000)
             call = Call(
                 provider=self.provider, model=error.model, prompt_version="", usage=error.usage, latency_ms=latency
             )
             refused = None if error.reply is None else await _redacted(error.reply.text, redact)
-            failed = _failed(kind, call, error, refused=refused)
-            failed, shown = replace(failed, from_seq=from_seq, to_seq=to_seq), _shown(source)
-            calls = [*runs] if error.kind == CIRCUIT_OPEN else [*runs, failed]
-            raise StepFailed(error.kind, str(error), runs=calls, shown=shown, retry_after=error.retry_after) from error
+            if error.kind != CIRCUIT_OPEN:
+                failed = _failed(kind, call, error, refused=refused)
+                attempt.runs.append(replace(failed, from_seq=from_seq, to_seq=to_seq))
+            raise StepFailed(error.kind, str(error), shown=_shown(source), retry_after=error.retry_after) from error
         return None if draft is None else replace(draft, text=await _redacted(draft.text, redact))
 
 

@@ -22,7 +22,7 @@ from app.memory.log import render
 from app.memory.model import Item, Observer, ObserverInput, Priority
 from app.memory.narrowing import OBSERVED, Narrowing, passed_over
 from app.memory.outcomes import Outcome, StepFailed, add_usage
-from app.memory.records import Lease, Loaded, NewObservation, Run, Standing
+from app.memory.records import Attempt, Loaded, NewObservation, Standing
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
 from app.memory.spans import Span
@@ -75,22 +75,22 @@ class Observing:
             return Outcome.NO_BOUNDARY if isinstance(step, Buffer) and step.at_boundary else Outcome.NOTHING_SAFE
         return span
 
-    async def run(self, lease: Lease, loaded: Loaded, rules: Rules, *, span: Span, ahead: bool) -> Outcome:
+    async def run(self, attempt: Attempt, *, span: Span, ahead: bool) -> Outcome:
         """Observe the span that was found, ``ahead`` of its time or not. Raises StepFailed, which is recorded."""
-        runs: list[Run] = []
-        verdict = await self.think(lease, loaded, rules, span, runs)
+        verdict = await self.think(attempt, span)
         if verdict is None:
             return Outcome.UNAFFORDABLE
-        new = new_observation(loaded, span, verdict)
+        new = new_observation(attempt.loaded, span, verdict)
         with traced(self._tracer, "record"):
             async with self._database.tx() as tx:
-                return await self._record(tx, lease, loaded, rules, span, new, runs, ahead=ahead)
+                return await self._record(tx, attempt, span, new, ahead=ahead)
 
-    async def think(self, lease: Lease, loaded: Loaded, rules: Rules, span: Span, runs: list[Run]) -> Verdict | None:
+    async def think(self, attempt: Attempt, span: Span) -> Verdict | None:
         """The verdict to record for the span, as ``Calling.accepted`` answers it.
 
         If the span is a single group that the model refuses to read (``narrowing``), one line that says so.
         """
+        loaded, rules = attempt.loaded, attempt.rules
         redact = self._redaction.of(loaded.tenant)
         of = {"daybook.messages": len(span.messages), "daybook.tokens": span.tokens}
         with traced(self._tracer, "think", attributes=of):
@@ -108,41 +108,30 @@ class Observing:
             )
             seqs = {"from_seq": loaded.buffered_seq + 1, "to_seq": span.to_seq}
             try:
-                return await self._calling.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
+                return await self._calling.accepted(attempt, source, judge, kind=KIND, **seqs)
             except StepFailed as failed:
-                narrowing = Narrowing.of(loaded, OBSERVED)
-                runs[:] = await self._calling.give_up(lease, loaded, source, failed, narrowing)
+                await self._calling.give_up(attempt, source, failed, Narrowing.of(loaded, OBSERVED))
             log.warning("messages_passed_over", messages=len(span.messages))
             return passed_over(span, rules.zone)
 
-    async def _record(
-        self,
-        tx: Tx,
-        lease: Lease,
-        loaded: Loaded,
-        rules: Rules,
-        span: Span,
-        new: NewObservation,
-        runs: list[Run],
-        *,
-        ahead: bool,
-    ) -> Outcome:
+    async def _record(self, tx: Tx, attempt: Attempt, span: Span, new: NewObservation, *, ahead: bool) -> Outcome:
         """Record the chunk and move the cursor, if everything is still as it was read."""
-        fenced = await self._store.fence(tx, lease, loaded.session_id)
+        loaded = attempt.loaded
+        fenced = await self._store.fence(tx, attempt.lease, loaded.session_id)
         if fenced is None or fenced.buffered_seq != loaded.buffered_seq:
             return Outcome.STALE
         if not await self._store.unchanged(
             tx, loaded.session_id, span.messages, from_seq=new.from_seq, to_seq=new.to_seq
         ):
             return Outcome.STALE
-        usage = add_usage(fenced.usage, runs)
+        usage = add_usage(fenced.usage, attempt.runs)
         if ahead:
             await self._store.buffer_observation(tx, loaded, new, usage=usage)
         else:
             await self._store.record_observation(tx, loaded, fenced, new, usage=usage, unfinished=span.limited)
-            await advance(self._store, tx, loaded.session_id, rules, fenced, to_seq=span.to_seq)
+            await advance(self._store, tx, loaded.session_id, attempt.rules, fenced, to_seq=span.to_seq)
             await self._store.add_version(tx, loaded.memory_id, "observed", [loaded.session_id])
-        await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
+        await self._store.add_runs(tx, attempt.lease, attempt.runs, shown=loaded.conversation_id)
         return Outcome.PART if span.limited and not ahead else Outcome.RECORDED
 
 

@@ -24,7 +24,7 @@ class Outcome(StrEnum):
 
 
 class StepFailed(Exception):
-    """A step that recorded nothing and is to be tried again. ``runs`` are its calls, kept all the same.
+    """A step that recorded nothing but its calls, and is to be tried again.
 
     What they and ``message`` quote is of the messages ``shown``, if of any. ``slow``: the model was not done in time
     with one part alone, and answered to another.
@@ -35,17 +35,14 @@ class StepFailed(Exception):
         kind: str,
         message: str,
         *,
-        runs: Sequence[Run],
         shown: Sequence[Message] = (),
         retry_after: float | None = None,
-        slow: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
-        self.runs = tuple(runs)
         self.shown = tuple(shown)
         self.retry_after = retry_after
-        self.slow = slow
+        self.slow = False
 
 
 def add_usage(usage: dict[str, Any], runs: Sequence[Run]) -> dict[str, Any]:

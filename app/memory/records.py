@@ -7,6 +7,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from app.memory.model import Item, Observation, Ranges, Reflection
+from app.memory.rules import Rules
 from app.memory.steps import LiveReflection, Request
 from app.sessions.model import Message
 
@@ -188,6 +189,16 @@ class Run:
     error: str | None = None
     grounded_share: float | None = None
     rejected_output: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try of a step: under which lease, of what memory and by which rules. Each call is added to ``runs``."""
+
+    lease: Lease
+    loaded: Loaded
+    rules: Rules
+    runs: list[Run] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,6 @@
 """The Reflect and Consolidate steps: condense a part of the log, judge the result, and replace the part by it."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -24,7 +23,7 @@ from app.memory.model import Reflector, ReflectorInput
 from app.memory.narrowing import CONDENSED, Narrowing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.protected import coverage, protected
-from app.memory.records import Lease, Loaded, Run
+from app.memory.records import Attempt
 from app.memory.reflection_sources import (
     Sources,
     consolidate_sources,
@@ -72,35 +71,35 @@ class Reflecting:
         )
         self._tracer = tracer
 
-    async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Reflect | Consolidate) -> Outcome:
+    async def run(self, attempt: Attempt, step: Reflect | Consolidate) -> Outcome:
         """Condense. Raises StepFailed, which ``stepping`` records.
 
         A part that the model does not condense even alone is condensed without a model, or, if it does not get smaller
         by itself, together with what comes after it. So are reflections that it leaves too large: the log has a budget.
         """
+        loaded, rules = attempt.loaded, attempt.rules
         whole = reflect_sources(loaded, step) if isinstance(step, Reflect) else consolidate_sources(loaded, step)
         narrowing = Narrowing.of(loaded, CONDENSED)
         sources = self._within(rules, whole.part(narrowing))
-        runs: list[Run] = []
+        is_built_in = self._calling.provider == BUILT_IN.name
         try:
-            sources, best = await self._written(lease, loaded, rules, sources, runs)
-            if best is None and runs and isinstance(step, Consolidate) and self._calling.provider != BUILT_IN.name:
+            sources, best = await self._written(attempt, sources)
+            if best is None and attempt.runs and isinstance(step, Consolidate) and not is_built_in:
                 log.warning("consolidated_without_model", notes=len(sources.chunks))
-                best = await self._condensed(self._built_in, lease, loaded, rules, sources, runs)
+                best = await self._condensed(self._built_in, attempt, sources)
         except StepFailed as failed:
-            source = reflector_input(loaded, rules, sources)
-            runs = await self._calling.give_up(lease, loaded, source, failed, narrowing)
+            await self._calling.give_up(attempt, reflector_input(loaded, rules, sources), failed, narrowing)
             log.warning("condensed_without_model", notes=len(sources.chunks))
-            best = await self._condensed(self._built_in, lease, loaded, rules, sources, runs)
+            best = await self._condensed(self._built_in, attempt, sources)
             if best is None:
                 sources = whole
-                best = await self._condensed(self._built_in, lease, loaded, rules, sources, runs)
-        if not runs:
+                best = await self._condensed(self._built_in, attempt, sources)
+        if not attempt.runs:
             return Outcome.UNAFFORDABLE
         ahead = isinstance(step, Reflect) and step.ahead
         with traced(self._tracer, "record"):
             async with self._database.tx() as tx:
-                return await self._record(tx, lease, loaded, sources, best, runs, ahead=ahead)
+                return await self._record(tx, attempt, sources, best, ahead=ahead)
 
     def _within(self, rules: Rules, sources: Sources) -> Sources:
         """As much of them as the model may write the result of."""
@@ -109,64 +108,45 @@ class Reflecting:
     def _exceeds(self, rules: Rules, sources: Sources) -> bool:
         return len(self._within(rules, sources).chunks) < len(sources.chunks)
 
-    async def _written(
-        self, lease: Lease, loaded: Loaded, rules: Rules, sources: Sources, runs: list[Run]
-    ) -> tuple[Sources, Verdict | None]:
+    async def _written(self, attempt: Attempt, sources: Sources) -> tuple[Sources, Verdict | None]:
         """By the model, with what it was made of: less, if its limit became known only by this call."""
         try:
-            return sources, await self._condensed(self._calling, lease, loaded, rules, sources, runs)
+            return sources, await self._condensed(self._calling, attempt, sources)
         except StepFailed as failed:
-            if failed.kind != Rejection.CUT_OFF or not self._exceeds(rules, sources):
+            if failed.kind != Rejection.CUT_OFF or not self._exceeds(attempt.rules, sources):
                 raise
-            runs[:] = failed.runs
-        less = self._within(rules, sources)
-        return less, await self._condensed(self._calling, lease, loaded, rules, less, runs)
+        less = self._within(attempt.rules, sources)
+        return less, await self._condensed(self._calling, attempt, less)
 
-    async def _condensed(
-        self,
-        calling: Calling[ReflectorInput],
-        lease: Lease,
-        loaded: Loaded,
-        rules: Rules,
-        sources: Sources,
-        runs: list[Run],
-    ) -> Verdict | None:
+    async def _condensed(self, calling: Calling[ReflectorInput], attempt: Attempt, sources: Sources) -> Verdict | None:
         """As ``_think``, of lines that name their conversations."""
         sources = await asyncio.to_thread(sources.numbered)
         of = {"daybook.notes": len(sources.chunks), "daybook.tokens": sources.tokens}
         with traced(self._tracer, "think", attributes=of):
-            best = await self._think(calling, lease, loaded, rules, sources, runs)
+            best = await self._think(calling, attempt, sources)
         return None if best is None else named_verdict(best, sources.numbering)
 
-    async def _think(
-        self,
-        calling: Calling[ReflectorInput],
-        lease: Lease,
-        loaded: Loaded,
-        rules: Rules,
-        sources: Sources,
-        runs: list[Run],
-    ) -> Verdict | None:
+    async def _think(self, calling: Calling[ReflectorInput], attempt: Attempt, sources: Sources) -> Verdict | None:
         """The smallest valid result of at most 4 tries, each asking for less detail (memory-rules.md section 5).
 
         Stops at a result below the target. After one that lost protected lines, or a call that failed, no harder try
         is made and the best earlier result is taken. None if every result was no smaller than its sources, or if a
         cap on cost forbade the first call; then there are no runs. Raises StepFailed if there is no valid result for
-        any other reason. Appends the record of each call to ``runs``.
+        any other reason.
         """
-        source, target = reflector_input(loaded, rules, sources), target_tokens(rules, sources)
+        source = reflector_input(attempt.loaded, attempt.rules, sources)
+        target = target_tokens(attempt.rules, sources)
         guarded = await aside(protected, sources.items)
         best: Verdict | None = None
-        before = len(runs)
+        before = len(attempt.runs)
         reasons: list[Rejection] = []
         for compression in range(1, len(COMPRESSION_SHARES) + 1):
             harder = replace(source, compression=compression)
             try:
-                verdict = await self._try(calling, lease, loaded, rules, harder, sources, runs)
-            except StepFailed as failed:
+                verdict = await self._try(calling, attempt, harder, sources)
+            except StepFailed:
                 if best is None:
                     raise
-                runs[:] = failed.runs  # with the failed call; the result of an earlier try is kept
                 break
             if verdict is None:
                 break
@@ -180,27 +160,20 @@ class Reflecting:
             if not faithful or best.tokens < target:
                 break
             source = replace(source, rejected=verdict.reason)
-        tried = len(runs) - before == len(COMPRESSION_SHARES)
+        tried = len(attempt.runs) - before == len(COMPRESSION_SHARES)
         if reasons and best is None and not (tried and all(reason is Rejection.NOT_SMALLER for reason in reasons)):
-            raise _rejected(reasons[-1], runs)
+            raise _rejected(reasons[-1])
         if best is not None:
             best = await aside(restore, best, guarded, limit_tokens=restored_most(sources), size=sources.numbering.size)
         return best
 
     async def _try(
-        self,
-        calling: Calling[ReflectorInput],
-        lease: Lease,
-        loaded: Loaded,
-        rules: Rules,
-        source: ReflectorInput,
-        sources: Sources,
-        runs: list[Run],
+        self, calling: Calling[ReflectorInput], attempt: Attempt, source: ReflectorInput, sources: Sources
     ) -> Verdict | None:
         """Raises StepFailed too for a result that was cut off where the model can write that of less."""
         most = self._reflector.target_tokens_max or source.target_tokens
         source = replace(source, target_tokens=min(source.target_tokens, most))
-        draft = await calling.draft(lease, loaded, source, runs, kind=sources.kind)
+        draft = await calling.draft(attempt, source, kind=sources.kind)
         if draft is None:
             return None
         verdict = await aside(
@@ -211,27 +184,20 @@ class Reflecting:
             limit_tokens=sources.limit_tokens,
             size=sources.numbering.size,
         )
-        runs.append(run_of(sources.kind, draft, verdict))
-        if verdict.rejected is Rejection.CUT_OFF and self._exceeds(rules, sources):
-            raise _rejected(verdict.rejected, runs)
+        attempt.runs.append(run_of(sources.kind, draft, verdict))
+        if verdict.rejected is Rejection.CUT_OFF and self._exceeds(attempt.rules, sources):
+            raise _rejected(verdict.rejected)
         return verdict
 
     async def _record(
-        self,
-        tx: Tx,
-        lease: Lease,
-        loaded: Loaded,
-        sources: Sources,
-        best: Verdict | None,
-        runs: list[Run],
-        *,
-        ahead: bool,
+        self, tx: Tx, attempt: Attempt, sources: Sources, best: Verdict | None, *, ahead: bool
     ) -> Outcome:
-        fenced = await self._store.fence(tx, lease, loaded.session_id)
+        loaded = attempt.loaded
+        fenced = await self._store.fence(tx, attempt.lease, loaded.session_id)
         if fenced is None:
             return Outcome.STALE
-        usage = add_usage(fenced.usage, runs)
-        await self._store.add_runs(tx, lease, runs)
+        usage = add_usage(fenced.usage, attempt.runs)
+        await self._store.add_runs(tx, attempt.lease, attempt.runs)
         if best is None:
             log_tokens = sum(chunk.tokens for chunk in loaded.chunks)
             await reflection_store.record_unhelped(
@@ -253,5 +219,5 @@ def named_verdict(verdict: Verdict, numbering: Numbering) -> Verdict:
     return replace(verdict, items=items, text=render(items))
 
 
-def _rejected(reason: Rejection, runs: Sequence[Run]) -> StepFailed:
-    return StepFailed(reason, f"the reflector's output was rejected: {reason.reason}", runs=runs)
+def _rejected(reason: Rejection) -> StepFailed:
+    return StepFailed(reason, f"the reflector's output was rejected: {reason.reason}")

@@ -5,7 +5,7 @@ If other memories wait, it stops after a step that was recorded: one memory may 
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -29,7 +29,7 @@ from app.memory.observing import Observing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.policy import backoff
 from app.memory.queue_store import QueueStore
-from app.memory.records import Lease, Loaded, Run, Standing
+from app.memory.records import Attempt, Lease, Run, Standing
 from app.memory.redacting import redacted_memory
 from app.memory.reflecting import Reflecting
 from app.memory.rules import Rules
@@ -57,7 +57,7 @@ DONE = frozenset({Outcome.RECORDED, Outcome.PART, Outcome.FULL})
 FOUND_NOTHING = frozenset({Outcome.NO_BOUNDARY, Outcome.NOTHING_SAFE})  # all is as it was at the look
 OF_ONE_SESSION = (NoteFacts, Rebuild, Observe, Buffer)  # steps; the others are about all that share the memory
 
-Work: TypeAlias = Callable[[Lease, Loaded, Rules], Awaitable[Outcome]]
+Work: TypeAlias = Callable[[Attempt], Awaitable[Outcome]]
 
 
 class Stepping:
@@ -148,32 +148,35 @@ class Stepping:
                 raise
             log.exception("step_broke")
             kind = TOO_LONG if isinstance(error, ProcessLost) else "internal"  # less of it may be done in time
-            await self._fail(lease, standing, step, StepFailed(kind, type(error).__name__, runs=()))
+            await self._fail(lease, standing, step, StepFailed(kind, type(error).__name__), runs=())
             return None
 
     async def _done(self, lease: Lease, standing: Standing, rules: Rules, step: Step) -> Outcome | None:
         """Execute the step and log its outcome; None if it failed in a way that it foresaw."""
+        runs: list[Run] = []
         try:
             with traced(
                 self._tracer, f"step {step.name}", attributes={"daybook.session": standing.session_key}
             ) as going:
-                outcome = await self._execute(lease, standing, rules, step)
+                outcome = await self._execute(lease, standing, rules, step, runs)
                 going.set_attribute("daybook.outcome", outcome)
         except StepFailed as failure:
-            await self._fail(lease, standing, step, failure)
+            await self._fail(lease, standing, step, failure, runs)
             return None
         self._metrics.stepped(step.name, outcome)
         log.info("step", outcome=outcome)
         return outcome
 
-    async def _execute(self, lease: Lease, standing: Standing, rules: Rules, step: Step) -> Outcome:
+    async def _execute(self, lease: Lease, standing: Standing, rules: Rules, step: Step, runs: list[Run]) -> Outcome:
         work = await self._observed(standing, rules, step) if isinstance(step, Observe | Buffer) else self._work(step)
         if isinstance(work, Outcome):
             return work
         await self._queue.renew(lease, seconds=self._lease_seconds, step=step.name)
         with traced(self._tracer, "load"):
             loaded = await self._store.load(lease, standing)
-        return Outcome.STALE if loaded is None else await work(lease, *await self._shown(loaded, rules))
+        if loaded is None:
+            return Outcome.STALE
+        return await work(await self._shown(Attempt(lease=lease, loaded=loaded, rules=rules, runs=runs)))
 
     async def _observed(self, standing: Standing, rules: Rules, step: Observe | Buffer) -> Work | Outcome:
         """Most looks for the end of a topic find none: for them no note is loaded."""
@@ -197,13 +200,16 @@ class Stepping:
             case _:
                 assert_never(step)
 
-    async def _shown(self, loaded: Loaded, rules: Rules) -> tuple[Loaded, Rules]:
-        redact = self._redaction.of(loaded.tenant)
+    async def _shown(self, attempt: Attempt) -> Attempt:
+        redact = self._redaction.of(attempt.loaded.tenant)
         if redact is None:
-            return loaded, rules
-        return await asyncio.to_thread(redacted_memory, loaded, rules, redact)
+            return attempt
+        loaded, rules = await asyncio.to_thread(redacted_memory, attempt.loaded, attempt.rules, redact)
+        return replace(attempt, loaded=loaded, rules=rules)
 
-    async def _fail(self, lease: Lease, standing: Standing, step: Step, failure: StepFailed) -> None:
+    async def _fail(
+        self, lease: Lease, standing: Standing, step: Step, failure: StepFailed, runs: Sequence[Run]
+    ) -> None:
         """Record what happened and back off (memory-rules.md 3.8). Where no model was asked, no try is counted."""
         shown = standing.conversation_id if isinstance(step, OF_ONE_SESSION) else None
         untried = failure.kind == CIRCUIT_OPEN
@@ -217,9 +223,8 @@ class Stepping:
             fenced = await self._store.fence(tx, lease, standing.session_id)
             if fenced is None:
                 return
-            runs = failure.runs
             if not await self._store.still_said(tx, standing.session_id, failure.shown):  # what is gone is not quoted
-                runs, error["message"] = tuple(map(_unquoted, runs)), ""
+                runs, error["message"] = [*map(_unquoted, runs)], ""
             await self._store.count_usage(tx, standing.memory_id, add_usage(fenced.usage, runs))
             await self._store.add_runs(tx, lease, runs, shown=shown)
             error["at"] = fenced.now.isoformat()

@@ -18,7 +18,7 @@ from app.memory.model import Call, Draft, ObserverInput
 from app.memory.observing import Observing
 from app.memory.outcomes import Outcome
 from app.memory.queue_store import QueueStore
-from app.memory.records import Gap, Lease
+from app.memory.records import Attempt, Gap, Lease
 from app.memory.rules import Rules
 from app.memory.spending import Amount, Cap, Caps
 from app.memory.spending_store import SpendingStore
@@ -154,9 +154,10 @@ async def test_what_was_erased_since_it_was_loaded_is_not_observed_again_and_bre
         memory, rebuilding=(Gap(session_id=memory.session_id, session_key="s", first=1, last=1),)
     )  # it has no message
 
-    assert await rebuilding.run(scene.stale, erased, Rules.resolve({}, {})) is Outcome.STALE
+    rules = Rules.resolve({}, {})
+    assert await rebuilding.run(Attempt(lease=scene.stale, loaded=erased, rules=rules)) is Outcome.STALE
     with pytest.raises(AssertionError):
-        await rebuilding.run(scene.held, erased, Rules.resolve({}, {}))
+        await rebuilding.run(Attempt(lease=scene.held, loaded=erased, rules=rules))
 
 
 async def test_a_model_is_not_paid_for_what_a_worker_whose_lease_was_taken_over_would_ask(scene: Scene) -> None:

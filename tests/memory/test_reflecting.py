@@ -14,7 +14,7 @@ from app.memory.log import render
 from app.memory.model import Call, Cite, Draft, Item, Observation, Priority, Reflection, ReflectorInput
 from app.memory.narrowing import CONDENSED, Narrowing
 from app.memory.outcomes import StepFailed
-from app.memory.records import Lease, Run
+from app.memory.records import Attempt, Lease, Loaded, Run
 from app.memory.reflecting import Reflecting
 from app.memory.reflection_sources import (
     Sources,
@@ -220,15 +220,22 @@ def reflecting(reflector: ScriptedReflector, purse: Any = None) -> Reflecting:
 
 
 async def tried(
-    reflector: ScriptedReflector, *more: Item, reflect_to: float = 0.5, purse: Purse | None = None
+    reflector: ScriptedReflector,
+    *more: Item,
+    reflect_to: float = 0.5,
+    purse: Purse | None = None,
+    runs: list[Run] | None = None,
 ) -> tuple[Verdict | None, list[Run]]:
     chunk = observation(1, *NOTED, *more, tokens=text_tokens(render([*NOTED, *more])))
-    memory = loaded(chunk)
+    attempt = attempted(loaded(chunk), {"reflect_to": reflect_to}, runs)
+    sources = reflect_sources(attempt.loaded, Reflect(keep_tokens=0))
+    steps = reflecting(reflector, purse)
+    return await steps._think(steps._calling, attempt, sources), attempt.runs
+
+
+def attempted(memory: Loaded, config: dict[str, Any], runs: list[Run] | None = None) -> Attempt:
     lease = Lease(memory_id=memory.memory_id, epoch=1)
-    sources = reflect_sources(memory, Reflect(keep_tokens=0))
-    rules = Rules.resolve({}, {"reflect_to": reflect_to})
-    steps, runs = reflecting(reflector, purse), list[Run]()
-    return await steps._think(steps._calling, lease, memory, rules, sources, runs), runs
+    return Attempt(lease=lease, loaded=memory, rules=Rules.resolve({}, config), runs=[] if runs is None else runs)
 
 
 @pytest.mark.parametrize(
@@ -291,12 +298,10 @@ async def written(reflector: ScriptedReflector, *, whole: bool = False) -> tuple
     size = text_tokens(render(NOTED))
     memory = loaded(*(observation(number, *NOTED, tokens=size) for number in range(1, 5)))
     sources = reflect_sources(memory, Reflect(keep_tokens=0, whole=whole))
-    runs = list[Run]()
-    lease = Lease(memory_id=memory.memory_id, epoch=1)
-    steps, rules = reflecting(reflector), Rules.resolve({}, {})
-    used, verdict = await steps._written(lease, memory, rules, steps._within(rules, sources), runs)
+    steps, attempt = reflecting(reflector), attempted(memory, {})
+    used, verdict = await steps._written(attempt, steps._within(attempt.rules, sources))
     assert verdict is not None
-    return ids(used.observations), runs
+    return ids(used.observations), attempt.runs
 
 
 async def test_where_a_cut_answer_shows_how_little_a_model_writes_less_is_condensed_at_once() -> None:
@@ -325,10 +330,11 @@ async def test_a_whole_rewrite_is_written_shorter_where_a_model_writes_little() 
 
 
 async def test_where_no_try_is_an_answer_the_step_fails_with_its_calls() -> None:
+    runs: list[Run] = []
     with pytest.raises(StepFailed) as failed:
-        await tried(ScriptedReflector(None, None, LARGE, LARGE))
+        await tried(ScriptedReflector(None, None, LARGE, LARGE), runs=runs)
     assert failed.value.kind == Rejection.NOT_SMALLER
-    assert [run.outcome for run in failed.value.runs] == ["rejected"] * 4
+    assert [run.outcome for run in runs] == ["rejected"] * 4
 
 
 async def test_a_try_that_gets_no_answer_leaves_the_best_so_far_or_a_failed_step() -> None:
@@ -337,18 +343,20 @@ async def test_a_try_that_gets_no_answer_leaves_the_best_so_far_or_a_failed_step
     assert verdict.text == f"Date: May 2, 2026\n{MILD}"
     assert [run.outcome for run in runs] == ["rejected", "recorded", "failed"]
 
+    runs = []
     with pytest.raises(StepFailed) as failed:
-        await tried(ScriptedReflector(None, DOWN, MILD))
+        await tried(ScriptedReflector(None, DOWN, MILD), runs=runs)
     assert failed.value.kind == "overloaded"
-    assert [run.outcome for run in failed.value.runs] == ["rejected", "failed"]
+    assert [run.outcome for run in runs] == ["rejected", "failed"]
 
 
 async def test_a_cap_between_the_tries_leaves_the_best_so_far_or_a_failed_step() -> None:
     verdict, runs = await tried(ScriptedReflector(LARGE, MILD), purse=Purse(2))
     assert (verdict and verdict.text, len(runs)) == (f"Date: May 2, 2026\n{MILD}", 2)
+    runs = []
     with pytest.raises(StepFailed) as failed:  # the tries that were not made might have helped
-        await tried(ScriptedReflector(LARGE), purse=Purse(1))
-    assert (failed.value.kind, len(failed.value.runs)) == (Rejection.NOT_SMALLER, 1)
+        await tried(ScriptedReflector(LARGE), purse=Purse(1), runs=runs)
+    assert (failed.value.kind, len(runs)) == (Rejection.NOT_SMALLER, 1)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from app.memory.model import Ranges
 from app.memory.narrowing import OBSERVED, Narrowing
 from app.memory.observing import Observing, new_observation
 from app.memory.outcomes import Outcome, add_usage
-from app.memory.records import Gap, Lease, Loaded, NewObservation, Run
+from app.memory.records import Attempt, Gap, Loaded, NewObservation
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
 from app.memory.steps import NEVER
@@ -39,11 +39,12 @@ class Rebuilding:
         self._observing = observing
         self._tracer = tracer
 
-    async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
+    async def run(self, attempt: Attempt) -> Outcome:
         """Observe the oldest span of what is to be observed again, of the loaded session. Raises StepFailed.
 
         A range begins with a message that can be observed, or did until the lease was taken by what erased it.
         """
+        loaded, rules = attempt.loaded, attempt.rules
         gap, *later = loaded.rebuilding
         messages = await self._messages(gap, rules)
         want = Narrowing.of(loaded, OBSERVED).want_tokens(messages, otherwise=NEVER)
@@ -51,12 +52,11 @@ class Rebuilding:
             safe_span, messages, want_tokens=want, limit_tokens=rules.observer_input_tokens, force_closed=True
         )
         if span is None:
-            if await self._store.look(lease) is None:
+            if await self._store.look(attempt.lease) is None:
                 return Outcome.STALE
             raise AssertionError
         before = as_before(loaded, gap.first)
-        runs: list[Run] = []
-        verdict = await self._observing.think(lease, before, rules, span, runs)
+        verdict = await self._observing.think(replace(attempt, loaded=before), span)
         if verdict is None:
             return Outcome.UNAFFORDABLE
         new = new_observation(before, span, verdict)
@@ -64,7 +64,7 @@ class Rebuilding:
         rest = [replace(gap, first=first, last=last) for first, last in left]
         with traced(self._tracer, "record"):
             async with self._database.tx() as tx:
-                return await self._record(tx, lease, loaded, span, new, runs, left=[*rest, *later])
+                return await self._record(tx, attempt, span, new, left=[*rest, *later])
 
     async def _messages(self, gap: Gap, rules: Rules) -> list[Message]:
         limit = rules.observer_input_tokens
@@ -72,18 +72,11 @@ class Rebuilding:
         return [message for message in found if message.seq <= gap.last]
 
     async def _record(
-        self,
-        tx: Tx,
-        lease: Lease,
-        loaded: Loaded,
-        span: Span,
-        new: NewObservation,
-        runs: list[Run],
-        *,
-        left: Sequence[Gap],
+        self, tx: Tx, attempt: Attempt, span: Span, new: NewObservation, *, left: Sequence[Gap]
     ) -> Outcome:
         """Write the chunk: live at once where the cursor has passed it, else as one observed ahead."""
-        fenced = await self._store.fence(tx, lease, loaded.session_id)
+        loaded = attempt.loaded
+        fenced = await self._store.fence(tx, attempt.lease, loaded.session_id)
         if fenced is None:
             return Outcome.STALE
         bounds = {"from_seq": new.from_seq, "to_seq": new.to_seq}
@@ -100,11 +93,11 @@ class Rebuilding:
             version=version,
             live=live,
             newest=live and all(note.place[1] < new.ordinal for note in loaded.chunks),
-            usage=add_usage(fenced.usage, runs),
+            usage=add_usage(fenced.usage, attempt.runs),
         )
         if live:
             await self._store.add_version(tx, loaded.memory_id, REBUILT, [loaded.session_id])
-        await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
+        await self._store.add_runs(tx, attempt.lease, attempt.runs, shown=loaded.conversation_id)
         return Outcome.RECORDED
 
 

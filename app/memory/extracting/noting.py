@@ -34,7 +34,7 @@ from app.memory.judging import judged_facts
 from app.memory.model import Extractor, ExtractorInput, Item
 from app.memory.narrowing import EXTRACTED, Narrowing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
-from app.memory.records import Lease, Loaded, Run
+from app.memory.records import Attempt, Loaded
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
 from app.memory.store import MemoryStore
@@ -79,15 +79,15 @@ class Noting:
         self._redaction = redaction
         self._tracer = tracer
 
-    async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
+    async def run(self, attempt: Attempt) -> Outcome:
         """Read what comes next of the session. Raises StepFailed; what it raised for is recorded by the engine."""
+        loaded, rules = attempt.loaded, attempt.rules
         narrowing = Narrowing.of(loaded, EXTRACTED)
         reading = await self._reading(loaded, rules, narrowing)
         noted: list[NewFact] = []
-        runs: list[Run] = []
         if reading.items or reading.messages:
             with traced(self._tracer, "think"):
-                verdict = await self._think(lease, loaded, rules, reading, runs, narrowing)
+                verdict = await self._think(attempt, reading, narrowing)
             if verdict is None:
                 return Outcome.UNAFFORDABLE
             most = self._config.noted_max
@@ -97,7 +97,7 @@ class Noting:
         with traced(self._tracer, "record"):
             read = await self._read_known(loaded, noted)
             async with self._database.tx() as tx:
-                return await self._record(tx, lease, loaded, reading, noted, runs, read)
+                return await self._record(tx, attempt, reading, noted, read)
 
     async def _reading(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
         """A shared log is not one session's: of that one its messages are read, those that retention has left."""
@@ -129,33 +129,25 @@ class Noting:
             return Reading(from_seq=loaded.facts_seq + 1, to_seq=found[-1].seq)
         return await asyncio.to_thread(unread_messages, loaded, rules, narrowing, left, more=more)
 
-    async def _think(
-        self, lease: Lease, loaded: Loaded, rules: Rules, reading: Reading, runs: list[Run], narrowing: Narrowing
-    ) -> Verdict | None:
+    async def _think(self, attempt: Attempt, reading: Reading, narrowing: Narrowing) -> Verdict | None:
         """Judged lines, as ``Calling.accepted``. What the model does not read alone is read without one."""
-        redact = self._redaction.of(loaded.tenant)
+        redact = self._redaction.of(attempt.loaded.tenant)
         messages = await asyncio.to_thread(redacted_messages, reading.messages, redact)
-        source = _extractor_input(rules, reading.items, messages, narrowing)
+        source = _extractor_input(attempt.rules, reading.items, messages, narrowing)
         judge = partial(judged_facts, source=source)
         seqs = {"from_seq": reading.from_seq, "to_seq": reading.to_seq}
         try:
-            return await self._calling.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
+            return await self._calling.accepted(attempt, source, judge, kind=KIND, **seqs)
         except StepFailed as failed:
-            runs[:] = await self._calling.give_up(lease, loaded, source, failed, narrowing)
+            await self._calling.give_up(attempt, source, failed, narrowing)
         log.warning("read_without_model", **seqs)
-        return await self._built_in.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
+        return await self._built_in.accepted(attempt, source, judge, kind=KIND, **seqs)
 
     async def _record(
-        self,
-        tx: Tx,
-        lease: Lease,
-        loaded: Loaded,
-        reading: Reading,
-        noted: Sequence[NewFact],
-        runs: list[Run],
-        read: Read,
+        self, tx: Tx, attempt: Attempt, reading: Reading, noted: Sequence[NewFact], read: Read
     ) -> Outcome:
-        fenced = await self._store.fence(tx, lease, loaded.session_id)
+        loaded, runs = attempt.loaded, attempt.runs
+        fenced = await self._store.fence(tx, attempt.lease, loaded.session_id)
         if fenced is None or not await self._unchanged(tx, loaded.session_id, reading):
             return Outcome.STALE
         if without_room := await self._merge(tx, loaded, noted, read):
@@ -164,7 +156,7 @@ class Noting:
             log.warning("facts_without_room", facts=without_room)
         usage = add_usage(fenced.usage, runs)
         await noting_store.record(tx, loaded, read_up_to=reading.to_seq, usage=usage)
-        await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
+        await self._store.add_runs(tx, attempt.lease, runs, shown=loaded.conversation_id)
         return Outcome.FULL if without_room else Outcome.RECORDED
 
     async def _unchanged(self, tx: Tx, session_id: UUID, reading: Reading) -> bool:
