@@ -2,15 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Generic
 
 from app.kit.offload import aside
-from app.llm.port import CIRCUIT_OPEN, ModelError, Usage
+from app.llm.port import CIRCUIT_OPEN, ModelError
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict
-from app.memory.model import Call, Draft, ReflectorInput, Source
+from app.memory.model import Call, Draft, ReflectorInput, Role, Source
 from app.memory.narrowing import Narrowing, known_good
 from app.memory.outcomes import StepFailed
 from app.memory.records import Attempt, Run
@@ -24,12 +24,10 @@ REJECTED_CHARS_MAX = 20_000  # of a refused output kept for inspection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calling(Generic[Source]):
-    """``role`` is named in errors, ``provider`` in the records of calls (runs)."""
+    """``name`` is what errors call the role."""
 
-    role: str
-    provider: str
-    think: Callable[[Source], Awaitable[Draft]]
-    estimate: Callable[[Source], Awaitable[Usage]]
+    name: str
+    role: Role[Source]
     charging: Charging
     redaction: Redaction
 
@@ -60,7 +58,7 @@ class Calling(Generic[Source]):
             source = replace(source, rejected=verdict.reason)
         if rejection is None:
             return None
-        detail = f"the {self.role}'s output was rejected: {rejection.reason}"
+        detail = f"the {self.name}'s output was rejected: {rejection.reason}"
         raise StepFailed(rejection, detail, shown=_shown(source))
 
     async def give_up(self, attempt: Attempt, source: Source, failed: StepFailed, narrowing: Narrowing) -> None:
@@ -92,11 +90,11 @@ class Calling(Generic[Source]):
         redact = self.redaction.of(attempt.loaded.tenant)
         started = time.perf_counter()
         try:
-            draft = await self.charging.paid(attempt.lease, attempt.loaded, self.think, self.estimate, source)
+            draft = await self.charging.paid(attempt.lease, attempt.loaded, self.role, source)
         except ModelError as error:
             latency = round((time.perf_counter() - started) * 1000)
             call = Call(
-                provider=self.provider, model=error.model, prompt_version="", usage=error.usage, latency_ms=latency
+                provider=self.role.name, model=error.model, prompt_version="", usage=error.usage, latency_ms=latency
             )
             refused = None if error.reply is None else await _redacted(error.reply.text, redact)
             if error.kind != CIRCUIT_OPEN:

@@ -3,13 +3,12 @@
 With no cap set nothing is counted, and no statement is made.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from uuid import UUID
 
 from app.kit.db import Database
 from app.llm.port import ModelError, Usage
-from app.memory.model import Draft, Source
+from app.memory.model import Draft, Role, Source
 from app.memory.records import Lease, Standing
 from app.memory.spending import Accounts, Allowance, Amount, Caps, Rung, allowance, amount
 from app.memory.spending_store import SpendingStore
@@ -34,23 +33,22 @@ class Charging:
         self,
         lease: Lease,
         standing: Standing,
-        think: Callable[[Source], Awaitable[Draft]],
-        estimate: Callable[[Source], Awaitable[Usage]],
+        role: Role[Source],
         source: Source,
     ) -> Draft | None:
         """One call; None if it was not made, because a cap forbids it or the lease was taken over.
 
-        Raises what ``think`` does. A call that is cancelled, or whose process dies, leaves its reservation behind,
+        Raises what the call does. A call that is cancelled, or whose process dies, leaves its reservation behind,
         which ends with the lease.
         """
-        expected = amount(await estimate(source)) if self.caps.are_set else Amount()
+        expected = amount(await role.estimate(source)) if self.caps.are_set else Amount()
         if not expected.tokens:
-            return await think(source)
+            return await role.draft(source)
         rung = await self._reserve(lease, standing, expected)
         if rung is Rung.PAUSED:
             return None
         try:
-            draft = await think(replace(source, small_model=rung is not Rung.FULL))
+            draft = await role.draft(replace(source, small_model=rung is not Rung.FULL))
         except ModelError as error:
             await self._charge(lease, standing, error.usage)
             raise

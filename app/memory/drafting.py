@@ -53,7 +53,7 @@ class ModelRole(ABC, Generic[Source]):
     def question(source: Source) -> Question:
         """Pure, and called in a thread."""
 
-    async def _draft(self, source: Source) -> Draft:
+    async def draft(self, source: Source) -> Draft:
         """Raises ModelError where there is no answer, a refusal included."""
         question = await self._asked(source)
         model = self._small_model if source.small_model else self._model

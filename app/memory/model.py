@@ -211,6 +211,7 @@ class ExtractorInput:
 
 
 Source = TypeVar("Source", ObserverInput, ReflectorInput, ExtractorInput)
+Source_contra = TypeVar("Source_contra", ObserverInput, ReflectorInput, ExtractorInput, contravariant=True)
 
 
 class Status(StrEnum):
@@ -300,41 +301,23 @@ class Reflection:
         return self.covers
 
 
-class Observer(Protocol):
-    """Turns messages into a dated log. ``name`` is the provider shown in diagnostics."""
+class Role(Protocol[Source_contra]):
+    """Writes lines of a log from messages, or from a log. ``name`` is the provider shown in diagnostics."""
 
     @property
     def name(self) -> str: ...
 
-    async def observe(self, source: ObserverInput) -> Draft: ...
+    async def draft(self, source: Source_contra) -> Draft: ...
 
-    async def estimate(self, source: ObserverInput) -> Usage:
-        """What observing this uses at most; nothing where no model is called."""
+    async def estimate(self, source: Source_contra) -> Usage:
+        """What a draft uses at most; nothing where no model is called."""
 
 
-class Reflector(Protocol):
-    """Turns a log into a shorter one."""
+Observer: TypeAlias = Role[ObserverInput]
+Extractor: TypeAlias = Role[ExtractorInput]
 
-    @property
-    def name(self) -> str: ...
 
+class Reflector(Role[ReflectorInput], Protocol):
     @property
     def target_tokens_max(self) -> int | None:
         """How long a log it can write; None as long as nothing is known of a limit."""
-
-    async def reflect(self, source: ReflectorInput) -> Draft: ...
-
-    async def estimate(self, source: ReflectorInput) -> Usage:
-        """What reflecting on this uses at most; nothing where no model is called."""
-
-
-class Extractor(Protocol):
-    """Takes from a log, or from messages, what is worth knowing when the session is over; as lines of a log."""
-
-    @property
-    def name(self) -> str: ...
-
-    async def extract(self, source: ExtractorInput) -> Draft: ...
-
-    async def estimate(self, source: ExtractorInput) -> Usage:
-        """What extracting from this uses at most; nothing where no model is called."""

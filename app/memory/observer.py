@@ -2,15 +2,12 @@
 
 from app.memory.drafting import ModelRole, Question, block, task
 from app.memory.log import render
-from app.memory.model import Draft, ObserverInput
+from app.memory.model import ObserverInput
 from app.memory.prompts import prompt
 from app.memory.views import defused, messages_view
 
 
 class ModelObserver(ModelRole[ObserverInput]):
-    async def observe(self, source: ObserverInput) -> Draft:
-        return await self._draft(source)
-
     @staticmethod
     def question(source: ObserverInput) -> Question:
         return Question(

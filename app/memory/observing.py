@@ -48,14 +48,7 @@ class Observing:
     ) -> None:
         self._database = database
         self._store = store
-        self._calling = Calling(
-            role="observer",
-            provider=observer.name,
-            think=observer.observe,
-            estimate=observer.estimate,
-            charging=charging,
-            redaction=redaction,
-        )
+        self._calling = Calling(name="observer", role=observer, charging=charging, redaction=redaction)
         self._redaction = redaction
         self._tracer = tracer
 

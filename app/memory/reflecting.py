@@ -58,17 +58,8 @@ class Reflecting:
         self._database = database
         self._store = store
         self._reflector = reflector
-        self._calling = Calling(
-            role="reflector",
-            provider=reflector.name,
-            think=reflector.reflect,
-            estimate=reflector.estimate,
-            charging=charging,
-            redaction=redaction,
-        )
-        self._built_in = replace(
-            self._calling, provider=BUILT_IN.name, think=BUILT_IN.reflect, estimate=BUILT_IN.estimate
-        )
+        self._calling = Calling(name="reflector", role=reflector, charging=charging, redaction=redaction)
+        self._built_in = replace(self._calling, role=BUILT_IN)
         self._tracer = tracer
 
     async def run(self, attempt: Attempt, step: Reflect | Consolidate) -> Outcome:
@@ -81,7 +72,7 @@ class Reflecting:
         whole = reflect_sources(loaded, step) if isinstance(step, Reflect) else consolidate_sources(loaded, step)
         narrowing = Narrowing.of(loaded, CONDENSED)
         sources = self._within(rules, whole.part(narrowing))
-        is_built_in = self._calling.provider == BUILT_IN.name
+        is_built_in = self._reflector.name == BUILT_IN.name
         try:
             sources, best = await self._written(attempt, sources)
             if best is None and attempt.runs and isinstance(step, Consolidate) and not is_built_in:

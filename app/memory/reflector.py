@@ -3,7 +3,7 @@
 from app.kit.days import day_label
 from app.memory.drafting import ModelRole, Question, block, task
 from app.memory.log import render
-from app.memory.model import Draft, ReflectorInput
+from app.memory.model import ReflectorInput
 from app.memory.prompts import Prompt, prompt
 from app.memory.rules import COMPRESSION_SHARES
 from app.memory.views import defused
@@ -15,9 +15,6 @@ OUTPUT_TOKENS_MIN = 1_000
 
 
 class ModelReflector(ModelRole[ReflectorInput]):
-    async def reflect(self, source: ReflectorInput) -> Draft:
-        return await self._draft(source)
-
     @property
     def target_tokens_max(self) -> int | None:
         """With the room above it within what the model may write."""

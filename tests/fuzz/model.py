@@ -84,7 +84,7 @@ class FatedObserver:
     def __init__(self, script: Script) -> None:
         self._script = script
 
-    async def observe(self, source: ObserverInput) -> Draft:
+    async def draft(self, source: ObserverInput) -> Draft:
         fate = await self._script.next()
         log, *_ = observations(source, count=text_tokens).partition("<current-task>")
         text = log + _seen(source)
@@ -102,9 +102,9 @@ class FatedReflector:
         self._script = script
         self._reflector = ExtractiveReflector(count=text_tokens)
 
-    async def reflect(self, source: ReflectorInput) -> Draft:
+    async def draft(self, source: ReflectorInput) -> Draft:
         fate = await self._script.next()
-        return _spoiled(replace(await self._reflector.reflect(source), call=CALL), fate)
+        return _spoiled(replace(await self._reflector.draft(source), call=CALL), fate)
 
     async def estimate(self, _source: ReflectorInput) -> Usage:
         return CALL.usage

@@ -98,4 +98,4 @@ def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared
         extracted = draft(both(extracts, source, count=text_tokens))
         both(judged_facts, extracted, source)
     # The replies are those of the three extractive roles, the judges are the three above.
-    assert given_aside() - {"reply", "judge"} <= both.works
+    assert given_aside() - {"self.reply", "judge"} <= both.works

@@ -160,22 +160,27 @@ async def test_what_was_erased_since_it_was_loaded_is_not_observed_again_and_bre
         await rebuilding.run(Attempt(lease=scene.held, loaded=erased, rules=rules))
 
 
+class CountingObserver:
+    name = CALL.provider
+    asked = 0
+
+    async def draft(self, _source: ObserverInput) -> Draft:
+        self.asked += 1
+        return Draft(text="", call=CALL)
+
+    async def estimate(self, _source: ObserverInput) -> Usage:
+        return USAGE
+
+
 async def test_a_model_is_not_paid_for_what_a_worker_whose_lease_was_taken_over_would_ask(scene: Scene) -> None:
     """It would have reserved nothing, so that others might pass the cap by it, and could record nothing."""
     caps = Caps(tenant=Cap(tokens=1_000_000))
     charging = Charging(database=scene.database, store=SpendingStore(scene.database), caps=caps)
     memory = await MemoryStore(scene.database).look(scene.held)
     assert memory is not None
-    asked: list[ObserverInput] = []
+    observer = CountingObserver()
 
-    async def think(source: ObserverInput) -> Draft:
-        asked.append(source)
-        return Draft(text="", call=CALL)
-
-    async def estimate(_source: ObserverInput) -> Usage:
-        return USAGE
-
-    assert await charging.paid(scene.stale, memory, think, estimate, ObserverInput(messages=())) is None
-    assert not asked
-    assert await charging.paid(scene.held, memory, think, estimate, ObserverInput(messages=())) is not None
-    assert len(asked) == 1
+    assert await charging.paid(scene.stale, memory, observer, ObserverInput(messages=())) is None
+    assert observer.asked == 0
+    assert await charging.paid(scene.held, memory, observer, ObserverInput(messages=())) is not None
+    assert observer.asked == 1

@@ -52,7 +52,7 @@ def conversation(count: int) -> tuple[Message, ...]:
 
 
 async def test_an_observation_comes_back_with_what_it_cost(model: Model) -> None:
-    draft = await ModelObserver(model).observe(ObserverInput(messages=conversation(4)))
+    draft = await ModelObserver(model).draft(ObserverInput(messages=conversation(4)))
 
     assert draft.text.startswith("<observations>\nDate: Aug 1, 2026\n* 🔴 (23:31) [fact] User said: This is turn 1")
     assert not draft.cut_off
@@ -74,7 +74,7 @@ async def test_an_answer_of_a_server_that_tells_no_usage_is_booked_by_an_estimat
     server.said_to = answer
     most = await observer.estimate(source)
     try:
-        usage = (await observer.observe(source)).call.usage
+        usage = (await observer.draft(source)).call.usage
     except ModelError as refused:
         usage = refused.usage
 
@@ -88,7 +88,7 @@ async def test_an_answer_of_a_server_that_tells_no_usage_is_booked_by_an_estimat
 async def test_the_default_observer_of_the_server_cites_every_message(model: Model) -> None:
     span = conversation(60)
 
-    parsed = parse((await ModelObserver(model).observe(ObserverInput(messages=span))).text)
+    parsed = parse((await ModelObserver(model).draft(ObserverInput(messages=span))).text)
 
     cited = {seq for item in parsed.items for cite in item.cites for seq in range(cite.first, cite.last + 1)}
     assert parsed.complete
@@ -98,7 +98,7 @@ async def test_the_default_observer_of_the_server_cites_every_message(model: Mod
 
 
 async def test_the_instructions_are_the_system_text_and_the_limit_is_sent(server: ModelServer, model: Model) -> None:
-    await ModelObserver(model).observe(ObserverInput(messages=conversation(2), output_tokens=9_000))
+    await ModelObserver(model).draft(ObserverInput(messages=conversation(2), output_tokens=9_000))
 
     (asked,) = server.asked(PromptKind.OBSERVER)
     assert asked.system == prompt("observer").text
@@ -108,13 +108,13 @@ async def test_the_instructions_are_the_system_text_and_the_limit_is_sent(server
 async def test_a_reply_cut_by_the_limit_is_marked(server: ModelServer, model: Model) -> None:
     server.fail_next(Fault.CUT_OFF)
 
-    assert (await ModelObserver(model).observe(ObserverInput(messages=conversation(4)))).cut_off
+    assert (await ModelObserver(model).draft(ObserverInput(messages=conversation(4)))).cut_off
 
 
 async def test_an_empty_reply_is_a_draft_for_the_gates_to_judge(server: ModelServer, model: Model) -> None:
     server.fail_next(Fault.EMPTY)
 
-    assert (await ModelObserver(model).observe(ObserverInput(messages=conversation(4)))).text == ""
+    assert (await ModelObserver(model).draft(ObserverInput(messages=conversation(4)))).text == ""
 
 
 @pytest.mark.parametrize(("fault", "kind"), [(Fault.REFUSAL, "refused"), (Fault.OVERLOADED, "overloaded")])
@@ -122,22 +122,22 @@ async def test_no_answer_is_a_model_error(server: ModelServer, model: Model, fau
     server.fail_next(fault)
 
     with pytest.raises(ModelError) as caught:
-        await ModelObserver(model).observe(ObserverInput(messages=conversation(4)))
+        await ModelObserver(model).draft(ObserverInput(messages=conversation(4)))
 
     assert caught.value.kind == kind
 
 
 async def test_a_group_beyond_the_input_cap_is_cut(server: ModelServer, model: Model) -> None:
-    await ModelObserver(model).observe(ObserverInput(messages=conversation(40), input_tokens=500))
+    await ModelObserver(model).draft(ObserverInput(messages=conversation(40), input_tokens=500))
 
     assert "tokens left out" in server.asked(PromptKind.OBSERVER)[0].prompt
 
 
 async def test_a_reflection_is_shorter_and_keeps_the_important_lines(model: Model) -> None:
-    observed = parse((await ModelObserver(model).observe(ObserverInput(messages=conversation(200)))).text)
+    observed = parse((await ModelObserver(model).draft(ObserverInput(messages=conversation(200)))).text)
     tokens = sum(len(item.text) for item in observed.items) // 4
 
-    draft = await ModelReflector(model).reflect(
+    draft = await ModelReflector(model).draft(
         ReflectorInput(items=observed.items, source_tokens=tokens, target_tokens=tokens // 2, now=NOW)
     )
 
@@ -152,7 +152,7 @@ async def test_a_reflection_is_shorter_and_keeps_the_important_lines(model: Mode
 async def test_the_reflector_s_limit_follows_its_target(
     server: ModelServer, model: Model, target: int, limit: int
 ) -> None:
-    await ModelReflector(model).reflect(ReflectorInput(items=(), source_tokens=20, target_tokens=target, now=NOW))
+    await ModelReflector(model).draft(ReflectorInput(items=(), source_tokens=20, target_tokens=target, now=NOW))
 
     assert server.asked(PromptKind.REFLECTOR)[0].max_tokens == limit + LlmConfig().reasoning_tokens
 

@@ -11,7 +11,7 @@ from app.llm.port import ModelError, Provider, Usage
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict, tokens_of
 from app.memory.log import render
-from app.memory.model import Call, Cite, Draft, Item, Observation, Priority, Reflection, ReflectorInput
+from app.memory.model import Call, Cite, Draft, Item, Observation, Priority, Reflection, ReflectorInput, Role
 from app.memory.narrowing import CONDENSED, Narrowing
 from app.memory.outcomes import StepFailed
 from app.memory.records import Attempt, Lease, Loaded, Run
@@ -172,7 +172,7 @@ class ScriptedReflector:
         self.asked: list[ReflectorInput] = []
         self._logs = list(logs)
 
-    async def reflect(self, source: ReflectorInput) -> Draft:
+    async def draft(self, source: ReflectorInput) -> Draft:
         self.asked.append(source)
         log = self._logs[len(self.asked) - 1]
         if log == DOWN:
@@ -205,10 +205,11 @@ class Purse:
     def __init__(self, calls: int) -> None:
         self._calls = calls
 
-    async def paid(self, _lease: Lease, _loaded: Any, ask: Any, _estimate: Any, source: ReflectorInput) -> Draft | None:
+    async def paid(
+        self, _lease: Lease, _loaded: Any, role: Role[ReflectorInput], source: ReflectorInput
+    ) -> Draft | None:
         self._calls -= 1
-        draft: Draft | None = await ask(source) if self._calls >= 0 else None
-        return draft
+        return await role.draft(source) if self._calls >= 0 else None
 
 
 def reflecting(reflector: ScriptedReflector, purse: Any = None) -> Reflecting:

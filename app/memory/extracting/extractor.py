@@ -2,7 +2,7 @@
 
 from app.memory.drafting import ModelRole, Question, block, task
 from app.memory.log import render
-from app.memory.model import Draft, ExtractorInput
+from app.memory.model import ExtractorInput
 from app.memory.prompts import prompt
 from app.memory.views import defused, messages_view
 
@@ -10,9 +10,6 @@ OUTPUT_TOKENS_MAX = 2_000
 
 
 class ModelExtractor(ModelRole[ExtractorInput]):
-    async def extract(self, source: ExtractorInput) -> Draft:
-        return await self._draft(source)
-
     @staticmethod
     def question(source: ExtractorInput) -> Question:
         return Question(

@@ -64,17 +64,8 @@ class Noting:
         self._database = database
         self._store = store
         self._facts = facts
-        self._calling = Calling(
-            role="extractor",
-            provider=extractor.name,
-            think=extractor.extract,
-            estimate=extractor.estimate,
-            charging=charging,
-            redaction=redaction,
-        )
-        self._built_in = replace(
-            self._calling, provider=BUILT_IN.name, think=BUILT_IN.extract, estimate=BUILT_IN.estimate
-        )
+        self._calling = Calling(name="extractor", role=extractor, charging=charging, redaction=redaction)
+        self._built_in = replace(self._calling, role=BUILT_IN)
         self._config = config
         self._redaction = redaction
         self._tracer = tracer

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Generic
 
 from app.kit.offload import aside
 from app.llm.port import Provider, Usage
@@ -17,38 +17,35 @@ FREE: Final = Usage(cost_usd=0.0)  # no model is called
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extractive:
+class Extractive(Generic[Source]):
     """``count`` is the service's token estimator."""
 
+    reply: ClassVar[Callable[..., str]]
     count: Callable[[str], int]
 
     @property
     def name(self) -> str:
         return Provider.EXTRACTIVE.value
 
-    async def estimate(self, _source: ObserverInput | ReflectorInput | ExtractorInput) -> Usage:
+    async def estimate(self, _source: Source) -> Usage:
         return FREE
 
-    async def _draft(self, reply: Callable[..., str], source: Source) -> Draft:
+    async def draft(self, source: Source) -> Draft:
         started = time.monotonic()
-        text = await aside(reply, source, count=self.count)
+        text = await aside(self.reply, source, count=self.count)
         elapsed = round((time.monotonic() - started) * 1000)
         call = Call(provider=Provider.EXTRACTIVE, model=VERSION, prompt_version=VERSION, usage=FREE, latency_ms=elapsed)
         return Draft(text=text, call=call)
 
 
-class ExtractiveObserver(Extractive):
-    async def observe(self, source: ObserverInput) -> Draft:
-        return await self._draft(observations, source)
+class ExtractiveObserver(Extractive[ObserverInput]):
+    reply = staticmethod(observations)
 
 
-class ExtractiveReflector(Extractive):
+class ExtractiveReflector(Extractive[ReflectorInput]):
+    reply = staticmethod(reflections)
     target_tokens_max: ClassVar[None] = None
 
-    async def reflect(self, source: ReflectorInput) -> Draft:
-        return await self._draft(reflections, source)
 
-
-class ExtractiveExtractor(Extractive):
-    async def extract(self, source: ExtractorInput) -> Draft:
-        return await self._draft(extracts, source)
+class ExtractiveExtractor(Extractive[ExtractorInput]):
+    reply = staticmethod(extracts)

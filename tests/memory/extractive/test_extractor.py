@@ -13,7 +13,7 @@ from tests.memory.extractive.conversations import count, noted, said
 
 
 async def facts(*messages: Message, items: tuple[Item, ...] = ()) -> list[tuple[Tag | None, str]]:
-    draft = await ExtractiveExtractor(count=count).extract(ExtractorInput(messages=messages, items=items))
+    draft = await ExtractiveExtractor(count=count).draft(ExtractorInput(messages=messages, items=items))
     return [(item.tag, item.text) for item in parse(draft.text).items]
 
 

@@ -487,7 +487,7 @@ def test_what_the_log_already_holds_gives_way_to_what_is_new() -> None:
 
 
 async def test_the_draft_names_the_built_in_version_and_no_usage() -> None:
-    draft = await ExtractiveObserver(count=count).observe(ObserverInput(messages=(said("I like tea."),)))
+    draft = await ExtractiveObserver(count=count).draft(ObserverInput(messages=(said("I like tea."),)))
 
     assert (draft.call.provider, draft.call.model, draft.call.usage.output_tokens) == (
         "extractive",

@@ -189,7 +189,7 @@ def test_a_higher_compression_keeps_less(compression: int) -> None:
 
 
 async def test_the_draft_is_made_without_a_model() -> None:
-    draft = await ExtractiveReflector(count=count).reflect(asked(LOG, target=300))
+    draft = await ExtractiveReflector(count=count).draft(asked(LOG, target=300))
 
     assert (draft.call.provider, draft.cut_off) == ("extractive", False)
 
