@@ -160,9 +160,7 @@ ELSEWHERE = f""",
 SNAPSHOT = (
     READ.format(
         name="snapshot",
-        moment=NOW.format(
-            mark=MARK.format(state=STATE, facts=standing_mark(session="s", facts_max="$9")), rebuilding=REBUILDING
-        ),
+        moment=NOW.format(mark=MARK.format(state=STATE, facts=standing_mark(facts_max="$9")), rebuilding=REBUILDING),
         changed=CHANGED,
         live=LIVE_NOW,
         elsewhere=ELSEWHERE,
@@ -174,7 +172,7 @@ _WAS_LIVE = LIVE_THEN.format(version="s.version")
 PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, changed="", live=_WAS_LIVE, elsewhere="", **COMMON)
 
 _MARK_NOW = "/* {name} */ SELECT {mark} FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1"
-_FACTS = standing_mark(session="s", facts_max="$2")
+_FACTS = standing_mark(facts_max="$2")
 MARK_NOW = _MARK_NOW.format(name="mark", mark=MARK.format(state="NULL", facts=_FACTS))
 _STATE = VALUES.format(session="$1", scopes="$3", names="$4")
 MARK_WITH_VALUES = _MARK_NOW.format(name="mark_with_values", mark=MARK.format(state=_STATE, facts=_FACTS))

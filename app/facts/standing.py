@@ -49,9 +49,9 @@ SELECT json_agg(f) FROM (
 # It is another as soon as any fact of the resource is written: that gives its row the number of another transaction
 # (docs/decisions/0032).
 STANDING_MARK: Final = """
-CASE WHEN {session}.resource_id IS NOT NULL AND {facts_max} > 0 THEN (
+CASE WHEN s.resource_id IS NOT NULL AND {facts_max} > 0 THEN (
   SELECT concat(count(*), '+', bit_xor(hashint8extended(f.id, f.xmin::text::bigint)))
-  FROM facts f WHERE f.tenant = {session}.tenant AND f.resource_id = {session}.resource_id
+  FROM facts f WHERE f.tenant = s.tenant AND f.resource_id = s.resource_id
 ) END
 """
 
@@ -61,9 +61,9 @@ def standing(*, session: str, facts_max: str) -> str:
     return STANDING.format(session=session, facts_max=facts_max, confirmed=CONFIRMED_POINTS)
 
 
-def standing_mark(*, session: str, facts_max: str) -> str:
-    """An expression over the row of the session, of this name."""
-    return STANDING_MARK.format(session=session, facts_max=facts_max)
+def standing_mark(*, facts_max: str) -> str:
+    """An expression over the row ``s`` of the session."""
+    return STANDING_MARK.format(facts_max=facts_max)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from app.memory.changing.summary import new_summary
 from app.memory.records import Fenced
 from app.memory.rules import Rules
 from app.memory.spans import group_start
-from app.memory.store import LOOK_BACK, MemoryStore
+from app.memory.store import MemoryStore
 
 
 async def advance(store: MemoryStore, tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> None:
@@ -30,7 +30,7 @@ async def advance(store: MemoryStore, tx: Tx, session_id: UUID, rules: Rules, fe
 
 async def start_of_group(store: MemoryStore, tx: Tx, session_id: UUID, seq: int) -> int:
     """Where the group of message ``seq`` begins."""
-    around = await store.around(tx, session_id, seq, LOOK_BACK)
+    around = await store.around(tx, session_id, seq)
     return await asyncio.to_thread(group_start, around, seq)  # of thousands of calls it takes a while
 
 

@@ -31,7 +31,7 @@ from app.memory.model import (
 from app.memory.records import Standing
 from app.memory.rules import OBSERVER_INPUT_TOKENS
 from app.memory.spans import Span
-from app.memory.steps import Buffer, Consolidate, NoteFacts, Observe, Rebuild, Reflect
+from app.memory.steps import NEVER, Buffer, Consolidate, NoteFacts, Observe, Rebuild, Reflect
 from app.sessions.model import Message, Role, text_part
 
 REFUSED, BAD_REPLY, TOO_LONG = "refused", "bad_reply", "too_long"
@@ -116,9 +116,9 @@ class Narrowing:
             return budget
         return 0 if self.alone else (EARLIER_TOKENS if budget is None else budget) // self.divisor
 
-    def want_tokens(self, messages: Sequence[Message], *, otherwise: int) -> int:
+    def want_tokens(self, messages: Sequence[Message]) -> int:
         """Of all ``messages``."""
-        return otherwise if self.divisor == 1 else self._tokens(sum(message.tokens for message in messages))
+        return NEVER if self.divisor == 1 else self._tokens(sum(message.tokens for message in messages))
 
     def _tokens(self, tokens: int) -> int:
         return 1 if self.alone else tokens // self.divisor

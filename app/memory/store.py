@@ -253,9 +253,9 @@ class MemoryStore:
                 return enough
             most *= 2
 
-    async def around(self, tx: Tx, session_id: UUID, seq: int, count: int) -> list[Message]:
-        """The message ``seq``, and up to ``count`` before and after it, with the parts of calls and results alone."""
-        return [message_of(row) for row in await tx.fetch(AROUND, session_id, seq, count)]
+    async def around(self, tx: Tx, session_id: UUID, seq: int) -> list[Message]:
+        """The message ``seq``, and some before and after it, with the parts of calls and results alone."""
+        return [message_of(row) for row in await tx.fetch(AROUND, session_id, seq, LOOK_BACK)]
 
     async def fence(self, tx: Tx, lease: Lease, session_id: UUID) -> Fenced | None:
         """Lock session, then memory; None when the lease was lost."""

@@ -54,7 +54,8 @@ SELECT EXISTS (
   WHERE s.tenant = $1 AND s.resource_id = $2 AND a.object_key IS NOT NULL)
 """
 
-MEMORY_TABLES = ("memories", "memory_versions", "session_cursors", "observations", "reflections", "runs")
+# Of a memory, all but what it spent.
+NOTED_TABLES = ("memories", "memory_versions", "session_cursors", "observations", "reflections", "runs")
 
 OF_RESOURCE = """/* export_sessions */
 SELECT id, key FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY key
@@ -176,7 +177,7 @@ async def columns(tx: Tx, table: str) -> dict[str, str]:
 
 async def shared(tx: Tx, tenant: str, memory: UUID) -> AsyncIterator[bytes]:
     """What the sessions of a resource have together, table by table."""
-    for table in MEMORY_TABLES:
+    for table in NOTED_TABLES:
         async for row in tx.cursor(LINES[table], memory, None, tenant, prefetch=ROWS_AT_ONCE):
             yield row[0].encode() + b"\n"
 

@@ -23,7 +23,7 @@ from app.memory.narrowing import (
 from app.memory.parsing import parse
 from app.memory.records import Loaded
 from app.memory.spans import safe_span
-from app.memory.steps import Buffer, Observe
+from app.memory.steps import NEVER, Buffer, Observe
 from app.sessions.model import Message, Role
 from tests.memory.building import EMPTY, NOW, observation
 from tests.memory.test_spans import message as plain
@@ -218,9 +218,9 @@ def test_what_loses_nothing_is_given_up_sooner(step: str, showing: Showing, kind
 def test_what_is_observed_again_is_narrowed_from_all_of_it() -> None:
     messages = [message(seq, tokens=100) for seq in range(1, 9)]
 
-    assert Narrowing(showing=OBSERVED).want_tokens(messages, otherwise=7) == 7
-    assert narrowing(failed(2, step="rebuild")).want_tokens(messages, otherwise=7) == 200
-    assert narrowing(failed(5, step="rebuild")).want_tokens(messages, otherwise=7) == 1
+    assert Narrowing(showing=OBSERVED).want_tokens(messages) == NEVER
+    assert narrowing(failed(2, step="rebuild")).want_tokens(messages) == 200
+    assert narrowing(failed(5, step="rebuild")).want_tokens(messages) == 1
 
 
 def test_what_is_passed_over_leaves_a_line_that_cites_it_and_quotes_nothing() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.context.model import Turn
 from app.context.rendering.anthropic_shapes import CALLER, RESULTS, USES
-from app.context.rendering.own import AS_IT_CAME, rest
+from app.context.rendering.own import AS_IT_CAME, OF_CALLS, rest
 from app.context.rendering.parts import is_shown, visible
 from app.context.rendering.shape import Shape, fitting
 from app.context.rendering.thread import Item
@@ -19,7 +19,6 @@ from app.sessions.model import Part, PartType, Role
 from app.sessions.wire.anthropic import PROVIDER
 
 MCP, MCP_RESULT, SEARCH = "mcp_tool_use", "mcp_tool_result", "tool_search"
-SAYING_NOTHING = frozenset({PartType.TOOL_CALL, PartType.REASONING, AS_IT_CAME})
 
 
 def used_and_found(call: Part, result: Part) -> list[Item]:
@@ -45,7 +44,7 @@ class Running:
             return turn
         former = set(self._uses)
         turn = turn._replace(parts=tuple(self._told(turn.parts, takes)))
-        if any(part["type"] not in SAYING_NOTHING for part in turn.parts):
+        if any(part["type"] not in OF_CALLS for part in turn.parts):
             self._passed |= former
         return turn
 

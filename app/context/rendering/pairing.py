@@ -11,13 +11,11 @@ from itertools import groupby
 from typing import NamedTuple
 
 from app.context.model import Turn
-from app.context.rendering.own import AS_IT_CAME
+from app.context.rendering.own import OF_CALLS
 from app.context.rendering.parts import late_result, visible
 from app.context.wording import NO_RESULT
 from app.sessions.model import Part, PartType, Role
 from app.sessions.wire.gemini import tool_of
-
-OF_CALLS = frozenset({PartType.TOOL_CALL, PartType.REASONING, AS_IT_CAME})  # what may stand among an assistant's calls
 
 
 class Said(NamedTuple):

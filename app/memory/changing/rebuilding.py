@@ -20,7 +20,6 @@ from app.memory.outcomes import Outcome, add_usage
 from app.memory.records import Attempt, Gap, Loaded, NewObservation
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
-from app.memory.steps import NEVER
 from app.memory.store import REBUILT, MemoryStore
 from app.sessions.model import Message
 
@@ -47,7 +46,7 @@ class Rebuilding:
         loaded, rules = attempt.loaded, attempt.rules
         gap, *later = loaded.rebuilding
         messages = await self._messages(gap, rules)
-        want = Narrowing.of(loaded, OBSERVED).want_tokens(messages, otherwise=NEVER)
+        want = Narrowing.of(loaded, OBSERVED).want_tokens(messages)
         span = await asyncio.to_thread(
             safe_span, messages, want_tokens=want, limit_tokens=rules.observer_input_tokens, force_closed=True
         )

@@ -20,7 +20,6 @@ from app.memory.narrowing import Narrowing
 from app.memory.records import Loaded
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
-from app.memory.steps import NEVER
 from app.memory.trust import WITHHELD
 from app.sessions.model import Message
 
@@ -100,7 +99,7 @@ def unread_messages(
     """
     first = loaded.facts_seq + 1
     limit = rules.observer_input_tokens
-    want = narrowing.want_tokens(messages, otherwise=NEVER)
+    want = narrowing.want_tokens(messages)
     span = safe_span(messages, want_tokens=want, limit_tokens=limit, force_closed=True)
     if span is None:
         return Reading(from_seq=first, to_seq=messages[-1].seq if more else loaded.last_seq)

@@ -143,12 +143,13 @@ def _beside(raw: Wire) -> list[Part]:
     if raw.get("refusal"):
         parts.append({"type": "text", "text": string(raw, "refusal", ""), **_native("refusal")})
     if raw.get("audio") is not None:
-        parts.append(_audio(mapping(raw, "audio", ""), "/audio"))
+        parts.append(_audio(mapping(raw, "audio", "")))
     return parts
 
 
-def _audio(raw: Wire, at: str) -> Part:
+def _audio(raw: Wire) -> Part:
     """What the assistant spoke: its words are the ``content``, the bytes are without a media type."""
+    at = "/audio"
     return part(
         PartType.FILE,
         raw,
