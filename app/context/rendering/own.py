@@ -12,9 +12,7 @@ from app.context.rendering.thread import Item
 from app.sessions.model import Part, PartType, Role
 
 AS_IT_CAME = "as_it_came"  # the type of a part that holds, as ``item``, what the provider sent
-OF_CALLS = frozenset(
-    {PartType.TOOL_CALL, PartType.REASONING, AS_IT_CAME}
-)  # says nothing: it may stand among calls
+OF_CALLS = frozenset({PartType.TOOL_CALL, PartType.REASONING, AS_IT_CAME})  # says nothing: it may stand among calls
 PAIR = 2
 OURS = frozenset({"type", "provider", "native", "item_id", "tokens"})
 

@@ -71,42 +71,28 @@ ORDINALS_OF_YEARS: Final = """
 первом втором третьем четвёртом пятом шестом седьмом восьмом девятом десятом одиннадцатом двенадцатом
 """  # as a year ends in Russian
 OTHERS: Final = {
-    "once": 1,
-    "twice": 2,
-    "both": 2,
-    "couple": 2,
-    "dozen": 12,
-    "dutzend": 12,
-    "douzaine": 12,
-    "docena": 12,
-} | {
-    "dúzia": 12,
-    "дюжина": 12,
-    "düzine": 12,
-    "thirds": 3,
-    "eins": 1,
-    "ciento": 100,
-    "cien": 100,
-    "cem": 100,
-    "сто": 100,
-    "دزينة": 12,
-    "दर्जन": 12,
-    "पच्चीस": 25,
-    "पचहत्तर": 75,
+    1: "once",
+    2: "twice both couple",
+    3: "thirds",
+    12: "dozen dutzend douzaine docena dúzia дюжина düzine دزينة दर्जन",
+    25: "पच्चीस",
+    75: "पचहत्तर",
+    100: "ciento cien cem сто",
 }
 # From 20 to 90.
 DECADES: Final = "twenties thirties forties fifties sixties seventies eighties nineties"
 # Of one, of a hundred, and of an hour.
 PARTS: Final = {
-    (
-        "0.5",
-        "50",
-        "30",
-    ): "half halb halbe halben halber halbes hälfte demi demie moitié media medio mitad meia meio metade"
-    " mezza mezzo metà helft пол половина половину половины полчаса yarım yarısı نصف आधा आधी 절반 반",
+    ("0.5", "50", "30"): "half halb halbe halben halber halbes hälfte demi demie moitié media medio mitad meia meio"
+    " metade mezza mezzo metà helft пол половина половину половины полчаса yarım yarısı نصف आधा आधी 절반 반",
     ("0.25", "25", "15"): "quarter viertel quart cuarto quarto kwart четверть çeyrek ربع",
     ("1.5", "150", "90"): "anderthalb eineinhalb anderhalf полтора полторы डेढ़",
 }
+# One of these is in every word for a part.
+STEMS_OF_PARTS: Final = (
+    "half halb hälft helft demi moiti medi mei meta mitad mezz metà quart viertel cuarto kwart пол четверт yarı çeyrek"
+    " نصف ربع आध डेढ़ 절반 반"
+)
 PARTS_UNSPACED: Final = {("0.5", "50", "30"): "半", ("0.25", "25", "15"): "一刻"}
 # Behind a number, or behind what is counted by it: two and a half hours, deux heures et demie.
 AND_A_HALF: Final = "and a half|y medi[ao]|et demie?|e mezz[ao]|e mei[ao]|с половиной|ونصف|و نصف"
@@ -153,24 +139,9 @@ SCALES: Final = {
 # Of these no number is meant where none stands before them: a cent, a mil, ich bin, a lakh.
 SCALES_ALONE: Final = "hundred thousand million billion hundert tausend mille тысяча тысячу миллион ألف हज़ार"
 
-SIGNS: Final = dict(zip("〇零一二三四五六七八九", (0, *range(10)), strict=True)) | {
-    "两": 2,
-    "兩": 2,
-    "壱": 1,
-    "弐": 2,
-    "参": 3,
-}
+SIGNS: Final = dict(zip("〇零一二三四五六七八九两兩壱弐参", (0, *range(10), 2, 2, 1, 2, 3), strict=True))
 UNITS: Final = {"十": 10, "百": 100, "千": 1_000, "십": 10, "백": 100, "천": 1_000}
-MYRIADS: Final = {
-    "万": 10**4,
-    "萬": 10**4,
-    "만": 10**4,
-    "億": 10**8,
-    "亿": 10**8,
-    "억": 10**8,
-    "兆": 10**12,
-    "조": 10**12,
-}
+MYRIADS: Final = dict.fromkeys("万萬만", 10**4) | dict.fromkeys("億亿억", 10**8) | dict.fromkeys("兆조", 10**12)
 
 # Korean of Chinese origin, as the signs, and what it is said before.
 SINO_KOREAN: Final = dict(zip("영공일이삼사오육칠팔구십백천만억", "〇〇一二三四五六七八九十百千万億", strict=True))

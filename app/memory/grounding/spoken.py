@@ -62,7 +62,7 @@ VALUES: Final = _in_forms(
     | _values(words.HUNDREDS, 200, 100)
     | {word: 20 + 10 * at for at, word in enumerate(words.DECADES.split())}
     | {word: at for at, word in enumerate(words.ORDINALS_OF_YEARS.split(), start=1)}
-    | words.OTHERS
+    | {word: value for value, said in words.OTHERS.items() for word in said.split()}
 )
 _IN_RUNS: Final = VALUES | {"oh": 0}  # two oh four
 _ALONE: Final = _in_forms(dict.fromkeys(words.SCALES_ALONE.split(), 0))
@@ -88,26 +88,7 @@ _WORD: Final = lazy_pattern(
 )
 _HALF_OF: Final = lazy_pattern(rf"{_START}(?:{words.HALF_OF})(?={SCALE})")
 _JOINTS: Final = (*words.HUNDRED_IN_WORD.split("|"), *words.THOUSAND_IN_WORD.split("|"), "einhalb")
-# One of these is in every word for a part.
-_STEMS_OF_PARTS: Final = (
-    *(
-        "half",
-        "halb",
-        "hälft",
-        "helft",
-        "demi",
-        "moiti",
-        "medi",
-        "mei",
-        "meta",
-        "mitad",
-        "mezz",
-        "metà",
-        "quart",
-        "viertel",
-    ),
-    *("cuarto", "kwart", "пол", "четверт", "yarı", "çeyrek", "نصف", "ربع", "आध", "डेढ़", "절반", "반"),
-)
+_STEMS_OF_PARTS: Final = words.STEMS_OF_PARTS.split()
 _PARTS: Final = {word: parts for parts, said in words.PARTS.items() for word in said.split()}
 _PART: Final = lazy_pattern(rf"{_START}{any_of(_PARTS)}{_END}")
 _TIME: Final = lazy_pattern("(1?[0-9]|2[0-4]) ([1-5][0-9])")  # ten thirty
