@@ -23,6 +23,7 @@ from app.memory.changing.retaining_store import RetainingStore
 from app.memory.charging import Charging
 from app.memory.engine import Engine, EngineConfig
 from app.memory.extracting.noting import Noting
+from app.memory.means import Means
 from app.memory.metrics import MemoryMetrics
 from app.memory.observing import Observing
 from app.memory.queue_store import QueueStore
@@ -114,59 +115,23 @@ def build_memory(base: Base) -> MemoryParts:
 def _stepping(
     base: Base, store: MemoryStore, queue: QueueStore, metrics: MemoryMetrics, config: EngineConfig
 ) -> Stepping:
-    database = base.database
-    observing = _observing(base, store)
+    means = Means(
+        database=base.database, store=store, charging=base.charging, redaction=base.redaction, tracer=base.tracer
+    )
+    observing = Observing(means, base.roles.observer)
+    facts, fact_config = FactStore(base.database), configured(FactConfig, base.settings.facts)
     return Stepping(
-        database=database,
+        means,
         queue=queue,
-        store=store,
-        activating=Activating(database=database, store=store),
+        activating=Activating(means),
         observing=observing,
-        reflecting=_reflecting(base, store),
-        rebuilding=Rebuilding(database=database, store=store, observing=observing, tracer=base.tracer),
-        noting=_noting(base, store),
-        charging=base.charging,
+        reflecting=Reflecting(means, base.roles.reflector),
+        rebuilding=Rebuilding(means, observing),
+        noting=Noting(means, base.roles.extractor, facts=facts, config=fact_config),
         service_rules=base.settings.memory.values(),
         lease_seconds=config.lease_seconds,
         attempts_max=config.attempts_max,
         metrics=metrics,
-        redaction=base.redaction,
-        tracer=base.tracer,
-    )
-
-
-def _observing(base: Base, store: MemoryStore) -> Observing:
-    return Observing(
-        database=base.database,
-        store=store,
-        charging=base.charging,
-        observer=base.roles.observer,
-        redaction=base.redaction,
-        tracer=base.tracer,
-    )
-
-
-def _reflecting(base: Base, store: MemoryStore) -> Reflecting:
-    return Reflecting(
-        database=base.database,
-        store=store,
-        charging=base.charging,
-        reflector=base.roles.reflector,
-        redaction=base.redaction,
-        tracer=base.tracer,
-    )
-
-
-def _noting(base: Base, store: MemoryStore) -> Noting:
-    return Noting(
-        database=base.database,
-        store=store,
-        facts=FactStore(base.database),
-        charging=base.charging,
-        extractor=base.roles.extractor,
-        config=configured(FactConfig, base.settings.facts),
-        redaction=base.redaction,
-        tracer=base.tracer,
     )
 
 

@@ -1,23 +1,21 @@
 """The steps that make live, in one new version, what was made ahead (memory-rules.md 3.2, 3.6). They call no model."""
 
-from app.kit.db import Database
 from app.memory import reflection_store
 from app.memory.cursor import advance
+from app.memory.means import Means
 from app.memory.outcomes import Outcome
 from app.memory.records import Attempt
 from app.memory.steps import Activate
-from app.memory.store import MemoryStore
 
 
 class Activating:
-    def __init__(self, *, database: Database, store: MemoryStore) -> None:
-        self._database = database
-        self._store = store
+    def __init__(self, means: Means) -> None:
+        self._means, self._store = means, means.store
 
     async def run(self, attempt: Attempt, step: Activate) -> Outcome:
         loaded = attempt.loaded
         chunks = loaded.buffered[: step.count]
-        async with self._database.tx() as tx:
+        async with self._means.database.tx() as tx:
             ends = {chunk.session_id: chunk.to_seq for chunk in chunks}  # of each session its last
             fenced = await self._store.fence_all(tx, attempt.lease, ends)
             if fenced is None or any(fenced[session].observed_seq >= end for session, end in ends.items()):
@@ -31,7 +29,7 @@ class Activating:
     async def reflection(self, attempt: Attempt) -> Outcome:
         """Put the reflection made ahead in the place of its sources; where one of them is gone it goes too."""
         loaded = attempt.loaded
-        async with self._database.tx() as tx:
+        async with self._means.database.tx() as tx:
             fenced = await self._store.fence(tx, attempt.lease, loaded.session_id)
             if fenced is None:
                 return Outcome.STALE

@@ -8,13 +8,13 @@ from typing import Generic
 
 from app.kit.offload import aside
 from app.llm.port import CIRCUIT_OPEN, ModelError
-from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict
+from app.memory.means import Means
 from app.memory.model import Call, Draft, ReflectorInput, Role, Source
 from app.memory.narrowing import Narrowing, known_good
 from app.memory.outcomes import StepFailed
 from app.memory.records import Attempt, Run
-from app.redaction.model import Redact, Redaction
+from app.redaction.model import Redact
 from app.sessions.model import Message
 
 TRIES = 2
@@ -28,8 +28,7 @@ class Calling(Generic[Source]):
 
     name: str
     role: Role[Source]
-    charging: Charging
-    redaction: Redaction
+    means: Means
 
     async def accepted(
         self,
@@ -87,10 +86,10 @@ class Calling(Generic[Source]):
         What the model wrote is redacted first of all, because a model may write secrets that it was not shown. That
         is done in a thread, because an operator's hook may be slow.
         """
-        redact = self.redaction.of(attempt.loaded.tenant)
+        redact = self.means.redaction.of(attempt.loaded.tenant)
         started = time.perf_counter()
         try:
-            draft = await self.charging.paid(attempt.lease, attempt.loaded, self.role, source)
+            draft = await self.means.charging.paid(attempt.lease, attempt.loaded, self.role, source)
         except ModelError as error:
             latency = round((time.perf_counter() - started) * 1000)
             call = Call(

@@ -12,13 +12,11 @@ from app.memory.disguises import readings, unmarked
 
 _INSTRUCTIONS: Final = (
     r"(?:instructions?|prompts?|rules?|guidelines?|directives?|orders|messages?|polic(?:y|ies)|restrictions?"
-    r"|safety|context"
-    r"|everything|anything|all (?:that|of))"
+    r"|safety|context|everything|anything|all (?:that|of))"
 )
 _WILL: Final = (  # what a person does with their will, behind "the user"
     r"(?:prefer|want|wish|would like|like|love|hate|need|decid|ask|agree|authori[sz]|approv|confirm|consent"
-    r"|request|instruct"
-    r"|sa(?:id|ys)|told|trust|grant|allow|demand|insist|order|chose|choose|has? (?:also |already "
+    r"|request|instruct|sa(?:id|ys)|told|trust|grant|allow|demand|insist|order|chose|choose|has? (?:also |already "
     r"|explicitly )?\w+ed\b)"
 )
 _MODEL: Final = (  # as somebody addresses it
@@ -49,8 +47,7 @@ _ENGLISH: Final = (
     r"\b(?:please |always |must |and )?remember\b(?: that| this|:)|\bkeep in mind\b",
     (
         r"\b(?:do not|don't|never|without|no need to) (?:ever )?(?:tell|mention|inform|ask|reveal|notify|alert"
-        r"|disclos|warn|confirm"
-        r"|inquir|question|verify)(?:ing)?\b"
+        r"|disclos|warn|confirm|inquir|question|verify)(?:ing)?\b"
     ),
     (
         r"\byou (?:are (?:now (?:an? |in |the |free)|no longer|hereby)|must|have been|should (?:always|never|now)"
@@ -74,13 +71,11 @@ _ENGLISH: Final = (
     (
         r"\b(?:whenever|every time|each time|the next time|as soon as|once|when|if) (?:the |this )?"
         r"(?:user|customer|human|someone|anyone|you)\b.{0,20}\b(?:asks?|says?|mentions?|types?|signs?|greets?"
-        r"|requests?|thanks?"
-        r"|are asked|see|hear|talks?|wants?|opens?|write)\b"
+        r"|requests?|thanks?|are asked|see|hear|talks?|wants?|opens?|write)\b"
     ),
     (
         r"\b(?:send|forward|e-?mail|post|upload|exfiltrate|leak|transmit|cc|bcc|copy|share|submit|report|append"
-        r"|include|insert)\b"
-        r"(?!\W*[:=]).{0,80}\b(?:to|at|in|with)\b.{0,30}(?:\b[\w.+-]+@[\w-]+\.\w+|\bhttps?://)"
+        r"|include|insert)\b(?!\W*[:=]).{0,80}\b(?:to|at|in|with)\b.{0,30}(?:\b[\w.+-]+@[\w-]+\.\w+|\bhttps?://)"
     ),
     (  # not what something "always returns"
         r"(?:^|[.!?:;>\n*-] ?)(?:please )?(?:always|never) (?!been|be seen|mind|before|again|[a-z]+[a-rt-z]s\b)[a-z]+"

@@ -5,20 +5,19 @@ from dataclasses import replace
 from functools import partial
 
 import structlog
-from opentelemetry.trace import Tracer
 
-from app.kit.db import Database, Tx
+from app.kit.db import Tx
 from app.kit.offload import aside
 from app.kit.tokens import text_tokens
-from app.kit.tracing import UNTRACED, traced
+from app.kit.tracing import traced
 from app.memory.boundaries import span_of
 from app.memory.calling import Calling
-from app.memory.charging import Charging
 from app.memory.conversations import named
 from app.memory.cursor import advance
 from app.memory.gates import Verdict
 from app.memory.judging import judged_observation
 from app.memory.log import render
+from app.memory.means import Means
 from app.memory.model import Item, Observer, ObserverInput, Priority
 from app.memory.narrowing import OBSERVED, Narrowing, passed_over
 from app.memory.outcomes import Outcome, StepFailed, add_usage
@@ -27,8 +26,6 @@ from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
 from app.memory.spans import Span
 from app.memory.steps import Buffer, Observe
-from app.memory.store import MemoryStore
-from app.redaction.model import OFF, Redaction
 
 KIND = "observe"
 
@@ -36,21 +33,9 @@ log = structlog.get_logger("daybook.engine")
 
 
 class Observing:
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: MemoryStore,
-        charging: Charging,
-        observer: Observer,
-        redaction: Redaction = OFF,
-        tracer: Tracer = UNTRACED,
-    ) -> None:
-        self._database = database
-        self._store = store
-        self._calling = Calling(name="observer", role=observer, charging=charging, redaction=redaction)
-        self._redaction = redaction
-        self._tracer = tracer
+    def __init__(self, means: Means, observer: Observer) -> None:
+        self._means, self._store = means, means.store
+        self._calling = Calling(name="observer", role=observer, means=means)
 
     async def find(self, standing: Standing, rules: Rules, step: Observe | Buffer) -> Span | Outcome:
         """The oldest safe span, or why there is none."""
@@ -74,8 +59,8 @@ class Observing:
         if verdict is None:
             return Outcome.UNAFFORDABLE
         new = new_observation(attempt.loaded, span, verdict)
-        with traced(self._tracer, "record"):
-            async with self._database.tx() as tx:
+        with traced(self._means.tracer, "record"):
+            async with self._means.database.tx() as tx:
                 return await self._record(tx, attempt, span, new, ahead=ahead)
 
     async def think(self, attempt: Attempt, span: Span) -> Verdict | None:
@@ -84,9 +69,9 @@ class Observing:
         If the span is a single group that the model refuses to read (``narrowing``), one line that says so.
         """
         loaded, rules = attempt.loaded, attempt.rules
-        redact = self._redaction.of(loaded.tenant)
+        redact = self._means.redaction.of(loaded.tenant)
         of = {"daybook.messages": len(span.messages), "daybook.tokens": span.tokens}
-        with traced(self._tracer, "think", attributes=of):
+        with traced(self._means.tracer, "think", attributes=of):
             span = replace(span, messages=await asyncio.to_thread(redacted_messages, span.messages, redact))
             source = _observer_input(loaded, rules, span)
             most = rules.observer_output_tokens

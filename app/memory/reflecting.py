@@ -5,20 +5,19 @@ from dataclasses import replace
 from typing import Final
 
 import structlog
-from opentelemetry.trace import Tracer
 
-from app.kit.db import Database, Tx
+from app.kit.db import Tx
 from app.kit.offload import aside
 from app.kit.tokens import text_tokens
-from app.kit.tracing import UNTRACED, traced
+from app.kit.tracing import traced
 from app.memory import reflection_store
 from app.memory.calling import Calling, run_of
-from app.memory.charging import Charging
 from app.memory.conversations import Numbering
 from app.memory.extractive.roles import ExtractiveReflector
 from app.memory.gates import Rejection, Verdict, restore
 from app.memory.judging import judged_reflection
 from app.memory.log import render
+from app.memory.means import Means
 from app.memory.model import Reflector, ReflectorInput
 from app.memory.narrowing import CONDENSED, Narrowing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
@@ -35,8 +34,6 @@ from app.memory.reflection_sources import (
 )
 from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, Rules
 from app.memory.steps import Consolidate, Reflect
-from app.memory.store import MemoryStore
-from app.redaction.model import OFF, Redaction
 
 CAUSES = {"reflect": "reflected", "consolidate": "consolidated"}  # of versions, by the kind of the step
 BUILT_IN: Final = ExtractiveReflector(count=text_tokens)
@@ -45,22 +42,11 @@ log = structlog.get_logger("daybook.engine")
 
 
 class Reflecting:
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: MemoryStore,
-        charging: Charging,
-        reflector: Reflector,
-        redaction: Redaction = OFF,
-        tracer: Tracer = UNTRACED,
-    ) -> None:
-        self._database = database
-        self._store = store
+    def __init__(self, means: Means, reflector: Reflector) -> None:
+        self._means, self._store = means, means.store
         self._reflector = reflector
-        self._calling = Calling(name="reflector", role=reflector, charging=charging, redaction=redaction)
+        self._calling = Calling(name="reflector", role=reflector, means=means)
         self._built_in = replace(self._calling, role=BUILT_IN)
-        self._tracer = tracer
 
     async def run(self, attempt: Attempt, step: Reflect | Consolidate) -> Outcome:
         """Condense. Raises StepFailed, which ``stepping`` records.
@@ -88,8 +74,8 @@ class Reflecting:
         if not attempt.runs:
             return Outcome.UNAFFORDABLE
         ahead = isinstance(step, Reflect) and step.ahead
-        with traced(self._tracer, "record"):
-            async with self._database.tx() as tx:
+        with traced(self._means.tracer, "record"):
+            async with self._means.database.tx() as tx:
                 return await self._record(tx, attempt, sources, best, ahead=ahead)
 
     def _within(self, rules: Rules, sources: Sources) -> Sources:
@@ -113,7 +99,7 @@ class Reflecting:
         """As ``_think``, of lines that name their conversations."""
         sources = await asyncio.to_thread(sources.numbered)
         of = {"daybook.notes": len(sources.chunks), "daybook.tokens": sources.tokens}
-        with traced(self._tracer, "think", attributes=of):
+        with traced(self._means.tracer, "think", attributes=of):
             best = await self._think(calling, attempt, sources)
         return None if best is None else named_verdict(best, sources.numbering)
 

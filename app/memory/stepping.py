@@ -13,16 +13,15 @@ from typing import Any, TypeAlias, assert_never
 from uuid import UUID
 
 import structlog
-from opentelemetry.trace import Tracer
 
 from app.kit.beside import ProcessLost
-from app.kit.db import Database, is_away
-from app.kit.tracing import UNTRACED, traced
+from app.kit.db import is_away
+from app.kit.tracing import traced
 from app.llm.port import CIRCUIT_OPEN
 from app.memory.activating import Activating
 from app.memory.changing.rebuilding import Rebuilding
-from app.memory.charging import Charging
 from app.memory.extracting.noting import Noting
+from app.memory.means import Means
 from app.memory.metrics import MemoryMetrics
 from app.memory.narrowing import FAILED, SLOW, TOO_LONG, counted
 from app.memory.observing import Observing
@@ -47,9 +46,7 @@ from app.memory.steps import (
     Step,
     Wait,
 )
-from app.memory.store import MemoryStore
 from app.memory.turns import Seen, about, in_turn, seen, state_of, tried
-from app.redaction.model import OFF, Redaction
 
 log = structlog.get_logger("daybook.engine")
 
@@ -63,38 +60,30 @@ Work: TypeAlias = Callable[[Attempt], Awaitable[Outcome]]
 class Stepping:
     def __init__(  # noqa: PLR0913 - every part by its constructor
         self,
+        means: Means,
         *,
-        database: Database,
         queue: QueueStore,
-        store: MemoryStore,
         observing: Observing,
         activating: Activating,
         reflecting: Reflecting,
         rebuilding: Rebuilding,
         noting: Noting,
-        charging: Charging,
         service_rules: dict[str, Any],
         lease_seconds: float,
         attempts_max: int,
         metrics: MemoryMetrics,
-        redaction: Redaction = OFF,
-        tracer: Tracer = UNTRACED,
     ) -> None:
-        self._database = database
+        self._means, self._store = means, means.store
         self._queue = queue
-        self._store = store
         self._observing = observing
         self._activating = activating
         self._reflecting = reflecting
         self._rebuilding = rebuilding
         self._noting = noting
-        self._charging = charging
         self._service_rules = service_rules
         self._lease_seconds = lease_seconds
         self._attempts_max = attempts_max
         self._metrics = metrics
-        self._redaction = redaction
-        self._tracer = tracer
         self._stopping = False
 
     def stop(self) -> None:
@@ -111,14 +100,14 @@ class Stepping:
         found: Standing | None = None
         while True:
             if found is None:
-                with traced(self._tracer, "look"):
+                with traced(self._means.tracer, "look"):
                     found = await self._store.look(lease)
             if found is None:
                 return False
             rules = Rules.resolve(self._service_rules, found.config)
             standing = in_turn(found, looked)
             state = state_of(standing, rules, tried=tried(standing, looked), activated=activated)
-            step = affordable_step(state, self._charging.caps, await self._charging.allowance(standing))
+            step = affordable_step(state, self._means.charging.caps, await self._means.charging.allowance(standing))
             if isinstance(step, Wait):
                 return await self._queue.settle(lease, step, standing.requested_at)
             if self._stopping:
@@ -156,7 +145,7 @@ class Stepping:
         runs: list[Run] = []
         try:
             with traced(
-                self._tracer, f"step {step.name}", attributes={"daybook.session": standing.session_key}
+                self._means.tracer, f"step {step.name}", attributes={"daybook.session": standing.session_key}
             ) as going:
                 outcome = await self._execute(lease, standing, rules, step, runs)
                 going.set_attribute("daybook.outcome", outcome)
@@ -172,7 +161,7 @@ class Stepping:
         if isinstance(work, Outcome):
             return work
         await self._queue.renew(lease, seconds=self._lease_seconds, step=step.name)
-        with traced(self._tracer, "load"):
+        with traced(self._means.tracer, "load"):
             loaded = await self._store.load(lease, standing)
         if loaded is None:
             return Outcome.STALE
@@ -201,7 +190,7 @@ class Stepping:
                 assert_never(step)
 
     async def _shown(self, attempt: Attempt) -> Attempt:
-        redact = self._redaction.of(attempt.loaded.tenant)
+        redact = self._means.redaction.of(attempt.loaded.tenant)
         if redact is None:
             return attempt
         loaded, rules = await asyncio.to_thread(redacted_memory, attempt.loaded, attempt.rules, redact)
@@ -219,7 +208,7 @@ class Stepping:
         error[FAILED] = counted(standing, step.name, failure.kind, *[SLOW] * failure.slow)
         if shown is not None:
             error["session"] = standing.session_key
-        async with self._database.tx() as tx:
+        async with self._means.database.tx() as tx:
             fenced = await self._store.fence(tx, lease, standing.session_id)
             if fenced is None:
                 return

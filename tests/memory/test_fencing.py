@@ -14,6 +14,7 @@ from app.llm.port import Usage
 from app.memory.changing.rebuilding import Rebuilding
 from app.memory.charging import Charging
 from app.memory.extractive.roles import ExtractiveObserver
+from app.memory.means import Means
 from app.memory.model import Call, Draft, ObserverInput
 from app.memory.observing import Observing
 from app.memory.outcomes import Outcome
@@ -142,10 +143,8 @@ async def test_what_stands_before_a_write_tells_whether_the_lease_is_held(scene:
 async def test_what_was_erased_since_it_was_loaded_is_not_observed_again_and_breaks_nothing(scene: Scene) -> None:
     store = MemoryStore(scene.database)
     charging = Charging(database=scene.database, store=SpendingStore(scene.database), caps=Caps())
-    observing = Observing(
-        database=scene.database, store=store, charging=charging, observer=ExtractiveObserver(count=text_tokens)
-    )
-    rebuilding = Rebuilding(database=scene.database, store=store, observing=observing)
+    means = Means(database=scene.database, store=store, charging=charging)
+    rebuilding = Rebuilding(means, Observing(means, ExtractiveObserver(count=text_tokens)))
     standing = await store.look(scene.held)
     assert standing is not None
     memory = await store.load(scene.held, standing)

@@ -11,6 +11,7 @@ from app.llm.port import ModelError, Provider, Usage
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict, tokens_of
 from app.memory.log import render
+from app.memory.means import Means
 from app.memory.model import Call, Cite, Draft, Item, Observation, Priority, Reflection, ReflectorInput, Role
 from app.memory.narrowing import CONDENSED, Narrowing
 from app.memory.outcomes import StepFailed
@@ -217,7 +218,7 @@ def reflecting(reflector: ScriptedReflector, purse: Any = None) -> Reflecting:
     database: Any = None
     caps = Caps(observing=True, reflecting=True)
     charging = purse or Charging(database=database, store=SpendingStore(database), caps=caps)
-    return Reflecting(database=database, store=MemoryStore(database), charging=charging, reflector=reflector)
+    return Reflecting(Means(database=database, store=MemoryStore(database), charging=charging), reflector)
 
 
 async def tried(

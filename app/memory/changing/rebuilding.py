@@ -8,11 +8,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from opentelemetry.trace import Tracer
-
-from app.kit.db import Database, Tx
-from app.kit.tracing import UNTRACED, traced
+from app.kit.db import Tx
+from app.kit.tracing import traced
 from app.memory.changing import mending_store
+from app.memory.means import Means
 from app.memory.model import Ranges
 from app.memory.narrowing import OBSERVED, Narrowing
 from app.memory.observing import Observing, new_observation
@@ -20,23 +19,14 @@ from app.memory.outcomes import Outcome, add_usage
 from app.memory.records import Attempt, Gap, Loaded, NewObservation
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
-from app.memory.store import REBUILT, MemoryStore
+from app.memory.store import REBUILT
 from app.sessions.model import Message
 
 
 class Rebuilding:
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: MemoryStore,
-        observing: Observing,
-        tracer: Tracer = UNTRACED,
-    ) -> None:
-        self._database = database
-        self._store = store
+    def __init__(self, means: Means, observing: Observing) -> None:
+        self._means, self._store = means, means.store
         self._observing = observing
-        self._tracer = tracer
 
     async def run(self, attempt: Attempt) -> Outcome:
         """Observe the oldest span of what is to be observed again, of the loaded session. Raises StepFailed.
@@ -61,8 +51,8 @@ class Rebuilding:
         new = new_observation(before, span, verdict)
         left = left_of(gap.last, span, messages)
         rest = [replace(gap, first=first, last=last) for first, last in left]
-        with traced(self._tracer, "record"):
-            async with self._database.tx() as tx:
+        with traced(self._means.tracer, "record"):
+            async with self._means.database.tx() as tx:
                 return await self._record(tx, attempt, span, new, left=[*rest, *later])
 
     async def _messages(self, gap: Gap, rules: Rules) -> list[Message]:

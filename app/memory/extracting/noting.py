@@ -13,32 +13,29 @@ from typing import Final
 from uuid import UUID
 
 import structlog
-from opentelemetry.trace import Tracer
 
 from app.facts import rereading_store
 from app.facts.forgetting import Left
 from app.facts.model import SOURCES_MAX, Author, Fact, FactConfig, NewFact
 from app.facts.rereading import as_told
 from app.facts.store import FactStore
-from app.kit.db import Database, Tx
+from app.kit.db import Tx
 from app.kit.tokens import text_tokens
-from app.kit.tracing import UNTRACED, traced
+from app.kit.tracing import traced
 from app.memory.calling import Calling
-from app.memory.charging import Charging
 from app.memory.extracting import noting_store
 from app.memory.extracting.merging import Merge, Read, merge, said
 from app.memory.extracting.reading import Reading, first_unread, new_facts, unread_chunks, unread_messages
 from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.gates import Verdict
 from app.memory.judging import judged_facts
+from app.memory.means import Means
 from app.memory.model import Extractor, ExtractorInput, Item
 from app.memory.narrowing import EXTRACTED, Narrowing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.records import Attempt, Loaded
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
-from app.memory.store import MemoryStore
-from app.redaction.model import OFF, Redaction
 from app.sessions.model import Message
 
 KIND = "note_facts"
@@ -49,26 +46,12 @@ log = structlog.get_logger("daybook.engine")
 
 
 class Noting:
-    def __init__(
-        self,
-        *,
-        database: Database,
-        store: MemoryStore,
-        facts: FactStore,
-        charging: Charging,
-        extractor: Extractor,
-        config: FactConfig,
-        redaction: Redaction = OFF,
-        tracer: Tracer = UNTRACED,
-    ) -> None:
-        self._database = database
-        self._store = store
+    def __init__(self, means: Means, extractor: Extractor, *, facts: FactStore, config: FactConfig) -> None:
+        self._means, self._store = means, means.store
         self._facts = facts
-        self._calling = Calling(name="extractor", role=extractor, charging=charging, redaction=redaction)
+        self._calling = Calling(name="extractor", role=extractor, means=means)
         self._built_in = replace(self._calling, role=BUILT_IN)
         self._config = config
-        self._redaction = redaction
-        self._tracer = tracer
 
     async def run(self, attempt: Attempt) -> Outcome:
         """Read what comes next of the session. Raises StepFailed; what it raised for is recorded by the engine."""
@@ -77,7 +60,7 @@ class Noting:
         reading = await self._reading(loaded, rules, narrowing)
         noted: list[NewFact] = []
         if reading.items or reading.messages:
-            with traced(self._tracer, "think"):
+            with traced(self._means.tracer, "think"):
                 verdict = await self._think(attempt, reading, narrowing)
             if verdict is None:
                 return Outcome.UNAFFORDABLE
@@ -85,16 +68,16 @@ class Noting:
             noted = await asyncio.to_thread(
                 new_facts, verdict.items, reading, loaded, timezone=rules.zone, facts_max=most
             )
-        with traced(self._tracer, "record"):
+        with traced(self._means.tracer, "record"):
             read = await self._read_known(loaded, noted)
-            async with self._database.tx() as tx:
+            async with self._means.database.tx() as tx:
                 return await self._record(tx, attempt, reading, noted, read)
 
     async def _reading(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
         """A shared log is not one session's: of that one its messages are read, those that retention has left."""
         if loaded.is_shared:
             return await self._unobserved(loaded, rules, narrowing)
-        async with self._database.connection() as connection:
+        async with self._means.database.connection() as connection:
             untold = first_unread(loaded, await noting_store.untold(connection, loaded.session_id))
         if chunks := unread_chunks(loaded, rules, narrowing, before=untold):
             return chunks
@@ -122,7 +105,7 @@ class Noting:
 
     async def _think(self, attempt: Attempt, reading: Reading, narrowing: Narrowing) -> Verdict | None:
         """Judged lines, as ``Calling.accepted``. What the model does not read alone is read without one."""
-        redact = self._redaction.of(attempt.loaded.tenant)
+        redact = self._means.redaction.of(attempt.loaded.tenant)
         messages = await asyncio.to_thread(redacted_messages, reading.messages, redact)
         source = _extractor_input(attempt.rules, reading.items, messages, narrowing)
         judge = partial(judged_facts, source=source)
