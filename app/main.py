@@ -31,6 +31,7 @@ from app.diagnostics.metrics import Metrics
 from app.diagnostics.overview import Overview
 from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
+from app.facts import forgetting_store
 from app.facts.model import FactConfig
 from app.facts.service import FactService
 from app.facts.store import FactStore
@@ -168,7 +169,7 @@ def _provide_sessions(state: State, base: Base, memory: MemoryParts, recall: Rec
         database=database,
         store=MessageStore(database),
         memory=memory.service,
-        readers=(IndexStore(database), FactStore(database), erasing_store),
+        readers=(IndexStore(database), forgetting_store, erasing_store),
         bytes_max=limits.message_bytes_max,
         redaction=redaction,
     )
@@ -191,7 +192,7 @@ def _provide_ends(state: State, base: Base, memory: MemoryParts) -> None:
             Parting(memory.store),
             ArtifactStore(database),
             StateStore(database),
-            FactStore(database),
+            forgetting_store,
             IndexStore(database),
             resource_store,
         ),
@@ -211,7 +212,6 @@ def _provide_memory(state: State, base: Base, memory: MemoryParts) -> None:
     state.erasing = Erasing(
         database=database,
         store=memory.store,
-        facts=FactStore(database),
         index=IndexStore(database),
         memory=memory.service,
         metrics=base.session_metrics,

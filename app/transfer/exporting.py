@@ -12,8 +12,8 @@ from hashlib import sha256
 import structlog
 
 from app.artifacts.objects import ObjectCut, Objects
+from app.facts import forgetting_store
 from app.facts.rereading import told_to_json
-from app.facts.store import FactStore
 from app.kit.db import AWAY, Database, Row, Tx
 from app.kit.errors import Unavailable, first_line
 from app.kit.offload import offloaded
@@ -63,7 +63,6 @@ class Exporting:
 
     def __init__(self, *, database: Database, objects: Objects | None, config: ExportConfig) -> None:
         self._database = database
-        self._facts = FactStore(database)
         self._objects = objects
         self._config = config
         self._running = Shared(places=config.concurrency)
@@ -113,7 +112,7 @@ class Exporting:
     async def _of_session(self, tx: Tx, place: Place) -> AsyncIterator[bytes]:
         async for line in store.lines(tx, place):
             yield line
-        told = await self._facts.told(tx, place.id)
+        told = await forgetting_store.told(tx, place.id)
         for one in told_to_json(told, place.id, place.key):
             yield lines.correction(place.key, one)
         async for row in store.artifacts(tx, place.id):

@@ -11,8 +11,8 @@ import asyncpg
 import structlog
 
 from app.artifacts.objects import Objects
+from app.facts import forgetting_store
 from app.facts.rereading import told_from_json
-from app.facts.store import FactStore
 from app.kit.db import Database, Tx
 from app.kit.errors import first_line
 from app.kit.json import loads
@@ -38,7 +38,6 @@ class Importing:
 
     def __init__(self, *, database: Database, objects: Objects | None) -> None:
         self._database = database
-        self._facts = FactStore(database)
         self._objects = objects
 
     async def check(self, path: Path) -> int:
@@ -80,7 +79,7 @@ class Importing:
             told(len(rows))
         if MEMORIES not in tables:
             await begin_anew(tx, place.id)
-        await self._facts.bring(tx, place.id, place.key, told_from_json(corrections, place.id, place.key))
+        await forgetting_store.bring(tx, place.id, place.key, told_from_json(corrections, place.id, place.key))
         return highest
 
     async def _put_artifacts(self, tx: Tx, rows: Iterable[Mapping[str, Any]], place: Place) -> None:

@@ -7,8 +7,8 @@ from typing import TypeAlias
 import pytest
 
 from app.diagnostics.store import MEMORY as DIAGNOSED
+from app.facts import forgetting_store
 from app.facts.rereading import Told
-from app.facts.store import FactStore
 from app.kit.db import Database, acting_for
 from app.sessions.append_store import AppendStore
 from app.sessions.ending_store import END
@@ -53,7 +53,7 @@ async def ended(database: Database) -> None:
 
 async def facts_to_read_again(database: Database) -> None:
     async with database.tx() as tx:
-        await FactStore(database).bring(tx, SESSION, "s", Told())
+        await forgetting_store.bring(tx, SESSION, "s", Told())
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.facts.store import FactStore
+from app.facts import forgetting_store
 from app.kit.db import Database, Tx
 from app.memory.changing import erasing_store, mending_store
 from app.memory.changing.mending import mend, untold_since
@@ -41,14 +41,12 @@ class Erasing:
         *,
         database: Database,
         store: MemoryStore,
-        facts: FactStore,
         index: SearchIndex,
         memory: MemoryService,
         metrics: SessionMetrics | None = None,
     ) -> None:
         self._database = database
         self._store = store
-        self._facts = facts
         self._index = index
         self._memory = memory
         self._metrics = metrics or SessionMetrics()
@@ -83,7 +81,7 @@ class Erasing:
         summaries = await erasing_store.blank_summaries(tx, copy)
         outputs = await erasing_store.forget_outputs(tx, copy.memory_id, since=copy.ingested_at)
         derived_from = copy.seq if tainted.from_seq is None else tainted.from_seq
-        facts = await self._facts.forget_message(tx, copy.session_id, copy.seq, derived_from=derived_from)
+        facts = await forgetting_store.forget_message(tx, copy.session_id, copy.seq, derived_from=derived_from)
         messages = summaries if copy.kind is Kind.SUMMARY else 1 + summaries  # the first of which it is itself
         rows.update(blanked.rows, messages=messages, runs=outputs, facts=facts)
         return await mend(
@@ -100,7 +98,7 @@ class Erasing:
         """One that retention removed and no note tells of: a summary may still, or a fact that was noted before."""
         locked = await self._locked(tx, copy)
         summaries = await erasing_store.blank_summaries(tx, copy)
-        facts = await self._facts.forget_message(
+        facts = await forgetting_store.forget_message(
             tx, copy.session_id, copy.seq, derived_from=copy.seq, noted_until=copy.removed_at
         )
         rows.update(messages=summaries, facts=facts)

@@ -1,0 +1,208 @@
+"""The SQL of what facts rest on: what goes is forgotten with what was taken from it, and read again where it may be.
+
+As a module it is a ``Keeper`` and a ``Reader`` of the sessions. Their locks, and that of the facts, are as in store.py.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from app.facts import rereading_store
+from app.facts.forgetting import Correction, corrections, derived_since, of_message, of_session, without
+from app.facts.model import Source
+from app.facts.rereading import Told
+from app.facts.rereading_store import IS_HIDDEN
+from app.facts.store import FactStore, facts_of, lock
+from app.kit.db import Tx
+from app.sessions.model import Gone
+from app.sessions.sharing_store import waiting
+from app.sessions.waking import woken
+
+FACTS_OF_SESSION = f"""/* facts_of_session */
+SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} AND sources @> $3 ORDER BY id
+"""  # noqa: S608 - our own text
+
+FORGET_FACTS = f"""/* forget_facts */
+WITH gone AS (
+  DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 RETURNING {IS_HIDDEN} AS unwanted
+)
+SELECT count(*) FROM gone WHERE NOT unwanted
+"""  # noqa: S608 - our own text
+
+# A session that shares a memory is found by its ``waiting``.
+AGAIN = "least(facts_seq, $2::bigint)"
+READ_AGAIN = f"""/* read_again */
+UPDATE sessions SET facts_seq = {AGAIN}, waiting = {waiting(facts_seq=AGAIN)} WHERE id = $1 AND facts_seq > $2::bigint
+"""  # noqa: S608 - our own statement
+
+# The branches that begin with what a session says, before they are given to its own parent.
+HEIRS = """/* heirs */
+SELECT s.id, s.key, s.branched_at_seq AS last_seq FROM sessions p
+JOIN sessions s ON s.tenant = p.tenant AND s.branched_from = p.key AND s.created_at >= p.created_at
+WHERE p.id = $1 AND s.resource_id = p.resource_id ORDER BY s.id
+"""
+
+# Messages that say the same in both. One that retention removed from the session alone counts as the same too: nothing
+# tells that it is not.
+SAID_ALIKE = """/* said_alike */
+SELECT b.seq FROM messages p JOIN messages b ON b.session_id = $2 AND b.seq = p.seq
+WHERE p.session_id = $1 AND p.seq = ANY($3::bigint[]) AND p.seq <= $4
+  AND (b.content_hash = p.content_hash OR p.erased_at IS NOT NULL) AND b.erased_at IS NULL
+"""
+
+# As the end of a session asks for it.
+LOOK_AGAIN = f"""/* look_for_facts */
+UPDATE memories m SET {woken()}
+FROM sessions s WHERE s.id = $1 AND m.id = s.memory_id AND s.ended_at IS NOT NULL AND s.facts_seq < s.next_seq - 1
+"""  # noqa: S608 - our own text
+
+OWNER = """/* owner_of_facts */
+SELECT tenant, resource_id FROM sessions WHERE id = $1 AND resource_id IS NOT NULL
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """How many facts of a resource were deleted or changed, and what is left of them.
+
+    ``first`` is the first message of what was read for one of them.
+    """
+
+    tenant: str
+    resource_id: str
+    facts: int
+    first: int | None
+    corrections: tuple[Correction, ...]
+
+
+async def forget_message(
+    tx: Tx, session: UUID, seq: int, *, derived_from: int, noted_until: datetime | None = None
+) -> int:
+    """Forget, for good, what rests on an erased message, or on what was derived from it (from a seq on).
+
+    What was noted after ``noted_until`` does not. What else was read with it is read again when the session is.
+    Answers how many facts were deleted or changed. The caller holds the session's lock, here and below.
+    """
+    is_gone = of_message(session, seq, derived_from=derived_from)
+    return await _reread(tx, session, is_gone, changed_seq=seq, noted_until=noted_until)
+
+
+async def forget_from(tx: Tx, session: UUID, seq: int) -> None:
+    """Forget what was taken from the messages from ``seq`` on, as that one was replaced; they are read again."""
+    await _reread(tx, session, of_message(session, seq, derived_from=seq), since=seq, changed_seq=seq)
+    await rereading_store.allow(tx, session, seq)
+
+
+async def _reread(
+    tx: Tx,
+    session: UUID,
+    is_gone: Callable[[Source], bool],
+    *,
+    since: int | None = None,
+    changed_seq: int | None = None,
+    noted_until: datetime | None = None,
+) -> int:
+    """Forget facts, and have the session read again for what they rested on, or at least from ``since`` on.
+
+    What somebody has corrected holds again then, but for corrections of the message ``changed_seq``, which was
+    erased or replaced. Answers how many facts were deleted or changed.
+    """
+    dropped = await _drop(tx, session, is_gone, noted_until=noted_until)
+    if dropped is None:
+        return 0
+    if changed_seq is not None:
+        await rereading_store.forget_corrections(tx, session, changed_seq)
+    kept = [one for one in dropped.corrections if changed_seq not in one.source.cites]
+    await rereading_store.add(tx, dropped.tenant, dropped.resource_id, kept)
+    again = min((seq for seq in (dropped.first, since) if seq is not None), default=None)
+    if again is not None:
+        await tx.execute(READ_AGAIN, session, again - 1)
+    return dropped.facts
+
+
+async def _drop(
+    tx: Tx, session: UUID, is_gone: Callable[[Source], bool], *, noted_until: datetime | None = None
+) -> Dropped | None:
+    """Forget what rests on sources of the session that are gone; None if it is of no resource."""
+    owner = await _owner(tx, session)
+    if owner is None:
+        return None
+    tenant, resource_id = owner
+    facts = await FactStore.locked(tx, tenant, resource_id)
+    known = [fact for fact in facts if noted_until is None or fact.created_at <= noted_until]
+    left = without(known, is_gone)
+    await FactStore.leave(tx, tenant, resource_id, left)
+    read = [one.from_seq for fact in known for one in fact.sources if one.text is not None and is_gone(one)]
+    return Dropped(
+        tenant=tenant,
+        resource_id=resource_id,
+        facts=len(left.deleted) + len(left.changed),
+        first=min(read, default=None),
+        corrections=tuple(corrections(known, is_gone)),
+    )
+
+
+async def told(tx: Tx, session: UUID) -> Told:
+    """What would hold if the session were read from its beginning, as after an import."""
+    owner = await _owner(tx, session)
+    if owner is None:
+        return Told()
+    tenant, resource_id = owner
+    of_it = [{"session_id": str(session)}]
+    known = await facts_of(await tx.fetch(FACTS_OF_SESSION, tenant, resource_id, of_it))
+    told = await rereading_store.told(tx, tenant, resource_id, session)
+    return replace(told, corrections=(*told.corrections, *corrections(known, of_session(session))))
+
+
+async def bring(tx: Tx, session: UUID, key: str, told: Told) -> None:
+    """Have ``told`` hold for an imported session of a resource, and have the session read if it has ended."""
+    owner = await _owner(tx, session)
+    if owner is not None:
+        tenant, resource_id = owner
+        await lock(tx, tenant, resource_id)
+        await rereading_store.restore(tx, tenant, resource_id, session, key, told)
+        await tx.execute(LOOK_AGAIN, session)
+
+
+async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
+    """Delete what rests on sessions that are deleted, and all facts of their resource if it is.
+
+    What branches of a deleted session say too is noted again from these.
+    """
+    if gone.resource_id is not None:
+        await lock(tx, gone.tenant, gone.resource_id)
+        return {"facts": await tx.fetchval(FORGET_FACTS, gone.tenant, gone.resource_id)}
+    facts = 0
+    for session in gone.sessions:
+        dropped = await _drop(tx, session, of_session(session))
+        if dropped is not None:
+            await _inherit(tx, session, dropped)
+            facts += dropped.facts
+    await rereading_store.forget_sessions(tx, gone.sessions)
+    return {"facts": facts}
+
+
+async def _inherit(tx: Tx, session: UUID, dropped: Dropped) -> None:
+    """Have the branches of a deleted session read for what was taken from it; what held of it holds of them."""
+    heirs = await tx.fetch(HEIRS, session)
+    if not heirs:
+        return
+    tenant, resource_id = dropped.tenant, dropped.resource_id
+    told = await rereading_store.told(tx, tenant, resource_id, session)
+    told = replace(told, corrections=(*told.corrections, *dropped.corrections))
+    cited = told.unwanted.union(*(one.source.cites for one in told.corrections))
+    for heir in heirs:
+        branch, since = heir["id"], dropped.first
+        if since is not None and since <= heir["last_seq"]:
+            await _reread(tx, branch, derived_since(branch, since), since=since)
+        rows = await tx.fetch(SAID_ALIKE, session, branch, list(cited), heir["last_seq"])
+        inherited = told.of(branch, heir["key"], within={row["seq"] for row in rows})
+        await rereading_store.restore(tx, tenant, resource_id, branch, heir["key"], inherited)
+        await tx.execute(LOOK_AGAIN, branch)
+
+
+async def _owner(tx: Tx, session: UUID) -> tuple[str, str] | None:
+    """Tenant and resource of a session; None if it is of no resource."""
+    row = await tx.fetchrow(OWNER, session)
+    return None if row is None else (row["tenant"], row["resource_id"])
