@@ -21,6 +21,7 @@ from app.memory.rows import fenced_of, loaded_of, standing_of
 from app.memory.spans import readable
 from app.memory.steps import NEVER, UNFINISHED
 from app.memory.version_store import add_version
+from app.sessions.errors import SessionNotFound
 from app.sessions.message_store import message_of
 from app.sessions.model import Message
 from app.sessions.sharing_store import waiting
@@ -270,11 +271,11 @@ class MemoryStore:
             return None
         return {found: fenced_of(session, memory) for found, session in sessions.items()}
 
-    async def lock(self, tx: Tx, session_id: UUID) -> Locked | None:
-        """Lock session, then memory, regardless of the lease; None for a session never seen."""
+    async def lock(self, tx: Tx, session_id: UUID, key: str) -> Locked:
+        """Lock session, then memory, regardless of the lease. Raises SessionNotFound, which tells the ``key``."""
         session = await tx.fetchrow(LOCK_SESSION, session_id)
         if session is None:
-            return None
+            raise SessionNotFound(key)
         memory = await tx.fetchrow(LOCK_MEMORY, session["memory_id"])
         gaps = await tx.fetch(GAPS, session["memory_id"]) if memory and memory["rebuilding"] else ()
         version = 0 if memory is None else memory["log_version"]

@@ -110,16 +110,14 @@ class Branching:
             raise asked.taken()
         await self._state.branch(tx, asked.tenant, asked.key, asked.into)
         await self._artifacts.copy(tx, asked.parent, at_seq, asked.branch, objects)
-        await self._mend(tx, asked.branch)
+        await self._mend(tx, asked)
         return row
 
-    async def _mend(self, tx: Tx, session: UUID) -> None:
+    async def _mend(self, tx: Tx, asked: Asked) -> None:
         """What was erased since, or is not made good yet, is live in no branch: it is observed again there too."""
-        if not await mending_store.has_blank(tx, session):
-            return
-        locked = await self._memory.lock(tx, session)
-        if locked is not None:
-            await mend(self._memory, tx, locked, since={session: 1})
+        if await mending_store.has_blank(tx, asked.branch):
+            locked = await self._memory.lock(tx, asked.branch, asked.into)
+            await mend(self._memory, tx, locked, since={asked.branch: 1})
 
     def _check(self, key: str, at_seq: int, last_seq: int) -> None:
         if not 0 < at_seq <= last_seq:

@@ -29,7 +29,6 @@ from app.memory.rules import EXTRACT_TOKENS_MAX
 from app.memory.service import MemoryService
 from app.memory.store import COMPACTED, MemoryStore
 from app.redaction.model import OFF, Redact, Redaction
-from app.sessions.errors import SessionNotFound
 from app.sessions.model import Kind, Message, Part
 from app.sessions.store import session_id
 
@@ -91,9 +90,7 @@ class Compacting:
         condensed: Condensed = ((), "")
         for _ in range(TRIES):
             async with self._database.tx(of=session_id(tenant, key)) as tx:
-                locked = await self._store.lock(tx, session_id(tenant, key))
-                if locked is None:
-                    raise SessionNotFound(key)
+                locked = await self._store.lock(tx, session_id(tenant, key), key)
                 end = await self._end(tx, locked, up_to_seq)
                 former = await summary_store.summary(tx, locked.session_id)
                 if former is not None and _stands(former, end, text):

@@ -30,7 +30,6 @@ from app.memory.reflection_store import SOURCES_CHANGED
 from app.memory.service import MemoryService
 from app.memory.store import ERASED, MemoryStore
 from app.redaction.model import OFF, Redaction
-from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
 
 
@@ -61,7 +60,7 @@ class Controls:
             text = await asyncio.to_thread(redact, text)
         items = await offloaded(partial(read_items, text), size=len(text))
         async with self._database.tx(of=session_id(tenant, key)) as tx:
-            locked = await self._locked(tx, tenant, key)
+            locked = await self._store.lock(tx, session_id(tenant, key), key)
             old = await self._note(tx, notes, locked, note_id)
             _refuse_what_is_not_live(notes, old)
             new = await offloaded(partial(_new_text, tenant, locked, old, items, text), size=len(text))
@@ -78,7 +77,7 @@ class Controls:
         one has condensed or replaced.
         """
         async with self._database.tx(of=session_id(tenant, key)) as tx:
-            locked = await self._locked(tx, tenant, key)
+            locked = await self._store.lock(tx, session_id(tenant, key), key)
             old = await self._deletable(tx, notes, locked, note_id)
             if not old:
                 return Deleted(version=locked.version, retired=0)
@@ -87,12 +86,6 @@ class Controls:
             await self._store.record_control(tx, locked, DELETED, told=told)
         self._memory.wake(locked.memory_id)
         return Deleted(version=locked.version + 1, retired=len(old))
-
-    async def _locked(self, tx: Tx, tenant: str, key: str) -> Locked:
-        locked = await self._store.lock(tx, session_id(tenant, key))
-        if locked is None:
-            raise SessionNotFound(key)
-        return locked
 
     async def _note(self, tx: Tx, notes: Notes[N], locked: Locked, note_id: int) -> N:
         note = await note_store.note(tx, notes, locked.memory_id, note_id)

@@ -27,14 +27,12 @@ class Parting:
         """
         rows = await parting_store.forget(tx, gone.memories)
         if gone.shared_memory is not None:
-            rows |= await self._part(tx, gone.sessions[0])
+            rows |= await self._part(tx, gone.sessions[0], gone.keys[0])
         return rows
 
-    async def _part(self, tx: Tx, session: UUID) -> dict[str, int]:
+    async def _part(self, tx: Tx, session: UUID, key: str) -> dict[str, int]:
         """Answers how many rows were emptied or deleted."""
-        locked = await self._store.lock(tx, session)
-        if locked is None:
-            raise AssertionError  # its row is locked
+        locked = await self._store.lock(tx, session, key)
         own = await parting_store.of_session(tx, session)
         edits = await mending_store.edits(tx, locked.memory_id)
         blanked = await erasing_store.blank(tx, locked.memory_id, place=own["place"])
