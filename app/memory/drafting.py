@@ -89,10 +89,6 @@ async def _drafted(model: Model, request: ModelRequest, *, prompt_version: str) 
     return Draft(text=reply.text, call=call, cut_off=reply.stop is Stop.LENGTH)
 
 
-def block(tag: str, text: str) -> str:
-    return f"<{tag}>\n{text}\n</{tag}>"
-
-
 def task(asked: str, instruction: str | None, rejected: str | None) -> list[str]:
     """The paragraphs a prompt ends with: the task, what the operator adds to it, why the last try was refused."""
     paragraphs = [asked]

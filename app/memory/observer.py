@@ -1,8 +1,9 @@
 """The observer that asks a model: messages in, lines of the log out (memory-rules.md section 4)."""
 
-from app.memory.drafting import ModelRole, Question, block, task
+from app.memory.drafting import ModelRole, Question, task
 from app.memory.log import render
 from app.memory.model import ObserverInput
+from app.memory.parsing import block
 from app.memory.prompts import prompt
 from app.memory.views import defused, messages_view
 

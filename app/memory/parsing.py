@@ -39,6 +39,10 @@ _NOTHING: Final = lazy_pattern(
 _CLOSES_AT_END: Final = lazy_pattern(r"</(observations|current[-_]task|suggested[-_]response)\s*>\s*$", re.IGNORECASE)
 
 
+def block(tag: str, text: str) -> str:
+    return f"<{tag}>\n{text}\n</{tag}>"
+
+
 def parse(raw: str) -> Parsed:
     """What could be read from a model's reply; of a repetitive one nothing is.
 

@@ -1,9 +1,10 @@
 """The reflector that asks a model: a log in, a shorter one out (memory-rules.md section 5)."""
 
 from app.kit.days import day_label
-from app.memory.drafting import ModelRole, Question, block, task
+from app.memory.drafting import ModelRole, Question, task
 from app.memory.log import render
 from app.memory.model import ReflectorInput
+from app.memory.parsing import block
 from app.memory.prompts import Prompt, prompt
 from app.memory.rules import COMPRESSION_SHARES
 from app.memory.views import defused

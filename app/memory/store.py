@@ -30,8 +30,6 @@ CONVERSATIONS_MAX = 100  # of a shared memory, looked at for one step: those tha
 UNTIL_SETTLED = 0  # wake_tokens: the step that was recorded is not the last of its run
 SPANS_READ = 2  # as much as this many spans hold: where a topic ends is told by what follows too
 LOOK_BACK = 200  # messages searched for the start of a group, or for the newest time
-COMPACTED = "compacted"
-ERASED, REBUILT = "erased", "rebuilt"  # the first by whom a note was retired too
 
 # Most looks find nothing to do, so they read the sizes of the notes alone. The memory is hidden from the planner, which
 # would plan each call anew (context/store.py).

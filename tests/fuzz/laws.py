@@ -14,12 +14,11 @@ from uuid import UUID
 
 from app.kit.db import Database, Tx
 from app.memory.boundaries import span_of
-from app.memory.changing.note_store import DELETED, EDITED
+from app.memory.changing.note_store import DELETED, EDITED, ERASED
 from app.memory.policy import next_step
 from app.memory.reflection_store import SOURCES_CHANGED
 from app.memory.rules import Rules
 from app.memory.steps import Buffer, Observe, State, Wait
-from app.memory.store import ERASED
 from app.sessions.message_store import message_of
 from app.sessions.model import Kind
 

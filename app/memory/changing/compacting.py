@@ -27,7 +27,7 @@ from app.memory.records import Derived, Hints, Locked, StoredSummary
 from app.memory.redacting import redacted_messages
 from app.memory.rules import EXTRACT_TOKENS_MAX
 from app.memory.service import MemoryService
-from app.memory.store import COMPACTED, MemoryStore
+from app.memory.store import MemoryStore
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.model import Kind, Message, Part
 from app.sessions.store import session_id
@@ -163,7 +163,7 @@ class Compacting:
             timezone=rules.timezone,
         )
         stored = await summary_store.add_summary(tx, locked.session_id, summary)
-        await self._store.record_control(tx, locked, COMPACTED, told=_told(ahead), left_tokens=leaving.tokens)
+        await self._store.record_control(tx, locked, "compacted", told=_told(ahead), left_tokens=leaving.tokens)
         return stored
 
 

@@ -16,19 +16,18 @@ from app.kit.errors import FieldError, Invalid, TooLarge
 from app.kit.offload import offloaded
 from app.kit.tokens import text_tokens
 from app.memory.changing import note_store
-from app.memory.changing.note_store import DELETED, EDITED, OBSERVATIONS, REFLECTIONS, N, Notes
+from app.memory.changing.note_store import DELETED, EDITED, ERASED, OBSERVATIONS, REFLECTIONS, N, Notes
 from app.memory.conversations import BEYOND, Numbering
-from app.memory.drafting import block
 from app.memory.errors import NotLive
 from app.memory.gates import clip_citations
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Status
 from app.memory.parsing import OBSERVATIONS as LOG
-from app.memory.parsing import parse
+from app.memory.parsing import block, parse
 from app.memory.records import FORGOTTEN, Locked, NewText
 from app.memory.reflection_store import SOURCES_CHANGED
 from app.memory.service import MemoryService
-from app.memory.store import ERASED, MemoryStore
+from app.memory.store import MemoryStore
 from app.redaction.model import OFF, Redaction
 from app.sessions.store import session_id
 
@@ -168,9 +167,6 @@ def _refuse_what_is_not_live(notes: Notes[N], note: N) -> None:
 def _fate(note: Observation | Reflection) -> str:
     if note.retired_by == SOURCES_CHANGED:
         return "what it condenses has changed before it was"
-    became = (
-        f"it was {note.retired_by}"
-        if note.retired_by in {EDITED, DELETED, ERASED}
-        else f"{note.retired_by} condensed it"
-    )
+    is_named = note.retired_by in {EDITED, DELETED, ERASED}
+    became = f"it was {note.retired_by}" if is_named else f"{note.retired_by} condensed it"
     return f"{became} in version {note.retired_version}"

@@ -9,9 +9,10 @@ from app.kit.offload import offloaded
 from app.memory.changing import mending_store
 from app.memory.changing.erasing_store import Blanked
 from app.memory.changing.erasure import edits_behind, losing, repair
+from app.memory.changing.note_store import ERASED
 from app.memory.edits import Edit
 from app.memory.records import Hints, Locked
-from app.memory.store import ERASED, MemoryStore
+from app.memory.store import MemoryStore
 
 
 async def mend(

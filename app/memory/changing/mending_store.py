@@ -8,12 +8,11 @@ from app.kit.db import Row, Tx
 from app.kit.json import dumps
 from app.kit.tokens import text_tokens
 from app.memory.changing.erasure import Lines, Note, Repair
-from app.memory.changing.note_store import RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
+from app.memory.changing.note_store import ERASED, RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
 from app.memory.edits import Edit
 from app.memory.log import items_from_json, items_to_json, render
 from app.memory.model import Status
 from app.memory.records import Gap, Locked, NewObservation
-from app.memory.store import ERASED
 
 OBSERVED = """/* observed_lineage */
 SELECT id, status, erased_at IS NOT NULL AS blank, message_tokens FROM observations WHERE memory_id = $1 ORDER BY id

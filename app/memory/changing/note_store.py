@@ -15,7 +15,8 @@ from app.memory.rows import observation_of, reflection_of
 
 N = TypeVar("N", Observation, Reflection)
 
-EDITED, DELETED = "edited", "deleted"  # by whom a note was retired if not by a reflection; causes of versions too
+# By whom a note was retired if not by a reflection; causes of versions too.
+EDITED, DELETED, ERASED = "edited", "deleted", "erased"
 
 OBSERVATION = "/* observation */ SELECT * FROM observations WHERE memory_id = $1 AND id = $2"
 

@@ -19,7 +19,6 @@ from app.memory.outcomes import Outcome, add_usage
 from app.memory.records import Attempt, Gap, Loaded, NewObservation
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
-from app.memory.store import REBUILT
 from app.sessions.model import Message
 
 
@@ -85,7 +84,7 @@ class Rebuilding:
             usage=add_usage(fenced.usage, attempt.runs),
         )
         if live:
-            await self._store.add_version(tx, loaded.memory_id, REBUILT, [loaded.session_id])
+            await self._store.add_version(tx, loaded.memory_id, "rebuilt", [loaded.session_id])
         await self._store.add_runs(tx, attempt.lease, attempt.runs, shown=loaded.conversation_id)
         return Outcome.RECORDED
 

@@ -1,8 +1,9 @@
 """The extractor that asks a model: a log, or messages, in; what is worth knowing after them out (docs/facts.md)."""
 
-from app.memory.drafting import ModelRole, Question, block, task
+from app.memory.drafting import ModelRole, Question, task
 from app.memory.log import render
 from app.memory.model import ExtractorInput
+from app.memory.parsing import block
 from app.memory.prompts import prompt
 from app.memory.views import defused, messages_view
 

@@ -17,6 +17,7 @@ from app.memory.extractive.selection import candidates, is_machine, is_ours
 from app.memory.extractive.sentences import sentences
 from app.memory.log import render
 from app.memory.model import ExtractorInput, Item, ObserverInput, Priority
+from app.memory.parsing import OBSERVATIONS, block
 from app.sessions.model import Message
 
 TYPED_CHARACTERS_MAX: Final = 1_500
@@ -27,7 +28,7 @@ _ASSISTANT: Final = lazy_pattern(r"(?:assistant|system|tool|external source)\b",
 def extracts(source: ExtractorInput, *, count: Callable[[str], int]) -> str:
     """The reply in the format of memory-rules.md section 4."""
     noted = [fact for item in source.items for fact in _facts_of(item)]
-    return f"<observations>\n{render([*noted, *_facts_said(source, count)])}\n</observations>"
+    return block(OBSERVATIONS, render([*noted, *_facts_said(source, count)]))
 
 
 def _facts_said(source: ExtractorInput, count: Callable[[str], int]) -> Iterator[Item]:

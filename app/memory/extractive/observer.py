@@ -18,6 +18,7 @@ from app.memory.extractive.sentences import neutral, shortened
 from app.memory.extractive.tools import Uses, tool_lines
 from app.memory.log import render
 from app.memory.model import Cite, Item, ObserverInput, Priority, Tag
+from app.memory.parsing import CURRENT_TASK, OBSERVATIONS, block
 from app.memory.rules import SHRINK_FROM_TOKENS
 from app.sessions.model import Kind, Message, PartType, Role, Trust
 
@@ -45,11 +46,11 @@ def observations(source: ObserverInput, *, count: Callable[[str], int]) -> str:
     text = ""
     for share in (KEPT_SHARE, KEPT_SHARE / 2, KEPT_SHARE / 4):
         lines = _lines(source, found, budget=max(BUDGET_TOKENS_MIN, round(share * span_tokens)), count=count)
-        text = f"<observations>\n{render(lines)}\n</observations>"
+        text = block(OBSERVATIONS, render(lines))
         if span_tokens <= SHRINK_FROM_TOKENS or count(text) < span_tokens:
             break
     task = current_task(source) or (source.current_task and "(none)")
-    return f"{text}\n<current-task>\n{task}\n</current-task>" if task else text
+    return f"{text}\n{block(CURRENT_TASK, task)}" if task else text
 
 
 def _lines(source: ObserverInput, found: Sequence[Sentence], *, budget: int, count: Callable[[str], int]) -> list[Item]:

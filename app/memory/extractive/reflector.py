@@ -14,6 +14,7 @@ from app.memory.extractive.selection import LINE_TOKENS
 from app.memory.extractive.wording import joined, telegraphic
 from app.memory.log import render
 from app.memory.model import Item, Priority, ReflectorInput
+from app.memory.parsing import OBSERVATIONS, block
 from app.memory.rules import COMPRESSION_SHARES
 
 PRIORITY_FACTOR = {Priority.HIGH: 1.3, Priority.DONE: 1.2, Priority.MEDIUM: 1.0, Priority.LOW: 0.5}
@@ -44,7 +45,7 @@ def reflections(source: ReflectorInput, *, count: Callable[[str], int]) -> str:
     weighed, budget = _weighed(items, count), target
     while True:
         lines = kept(weighed, budget=budget)
-        text = f"<observations>\n{render(lines)}\n</observations>"
+        text = block(OBSERVATIONS, render(lines))
         over = count(text) - target + 1
         if over <= 0 or budget <= 0 or len(lines) <= 1:
             return text
