@@ -1,25 +1,17 @@
 """What citations name, found without going through all there is: a log may have a thousand lines of one message."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable
 from itertools import accumulate
-from typing import Protocol
 
 from app.memory.model import Cite, Ranges
 
 
-class Citable(Protocol):
-    """What is, or rests on, messages."""
-
-    @property
-    def seqs(self) -> Ranges: ...
-
-
 class Cited:
-    """Messages, lines or voices by what they are or cite."""
+    """Messages, lines or voices by the ``seqs`` that they are or cite."""
 
-    def __init__(self, all_of_them: Sequence[Citable]) -> None:
-        found = sorted((first, last, at) for at, one in enumerate(all_of_them) for first, last in one.seqs)
+    def __init__(self, seqs: Iterable[Ranges]) -> None:
+        found = sorted((first, last, at) for at, ranges in enumerate(seqs) for first, last in ranges)
         self._spans = [(last, at) for _, last, at in found]
         self._firsts = [first for first, _, _ in found]
         self._reach = list(accumulate((last for _, last, _ in found), max))  # ascending: nothing before ends later

@@ -304,14 +304,7 @@ class MemoryStore:
         await tx.execute(BUFFERED, loaded.memory_id, new.message_tokens, usage)
 
     async def record_observation(
-        self,
-        tx: Tx,
-        loaded: Loaded,
-        fenced: Fenced,
-        new: NewObservation,
-        *,
-        usage: dict[str, Any],
-        unfinished: bool,
+        self, tx: Tx, loaded: Loaded, fenced: Fenced, new: NewObservation, *, usage: dict[str, Any], unfinished: bool
     ) -> None:
         """Make the next version: one more live chunk. The cursor is moved by ``advance_cursor``.
 
@@ -319,36 +312,18 @@ class MemoryStore:
         """
         version = fenced.version + 1
         self._metrics.observed(await self.add_observation(tx, loaded, new, born_version=version))
-        await tx.execute(
-            OBSERVED,
-            loaded.memory_id,
-            new.message_tokens,
-            0,
-            new.tokens,
-            version,
-            new.current_task,
-            new.suggested_response,
-            usage,
-            UNFINISHED if unfinished else UNTIL_SETTLED,
-        )
+        counts, told = (new.message_tokens, 0, new.tokens), (new.current_task, new.suggested_response)
+        wake = UNFINISHED if unfinished else UNTIL_SETTLED
+        await tx.execute(OBSERVED, loaded.memory_id, *counts, version, *told, usage, wake)
 
     async def activate(self, tx: Tx, loaded: Loaded, fenced: Fenced, chunks: Sequence[Observation]) -> None:
         """Make the next version: the buffered ``chunks`` live. The cursor is moved by ``advance_cursor``."""
         version = fenced.version + 1
         message_tokens = sum(chunk.message_tokens for chunk in chunks)
         await self.make_live(tx, loaded.memory_id, [chunk.id for chunk in chunks], version=version)
-        await tx.execute(
-            OBSERVED,
-            loaded.memory_id,
-            message_tokens,
-            message_tokens,
-            sum(chunk.tokens for chunk in chunks),
-            version,
-            chunks[-1].current_task,
-            chunks[-1].suggested_response,
-            fenced.usage,
-            UNTIL_SETTLED,
-        )
+        counts = (message_tokens, message_tokens, sum(chunk.tokens for chunk in chunks))
+        told = (chunks[-1].current_task, chunks[-1].suggested_response)
+        await tx.execute(OBSERVED, loaded.memory_id, *counts, version, *told, fenced.usage, UNTIL_SETTLED)
 
     async def make_live(self, tx: Tx, memory_id: UUID, ids: Sequence[int], *, version: int) -> None:
         await tx.execute(ACTIVATE, memory_id, ids, version)

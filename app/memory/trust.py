@@ -216,7 +216,7 @@ class _Heard:
 
     def __init__(self, voices: Sequence[Voice]) -> None:
         self._voices = voices
-        self._cited = Cited(voices)
+        self._cited = Cited(voice.seqs for voice in voices)
         self._by_cite: dict[Cite, _Chorus | None] = {}
         self.all = self._chorus(range(len(voices)))
         self._saying: dict[str, list[int]] = {}

@@ -3,7 +3,6 @@
 Every column of the tables is named here, in what is copied or in what begins anew; a test compares.
 """
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from app.kit.db import Row, Tx
@@ -165,16 +164,6 @@ SELECT id FROM put
 BRANCH = COPY.format(moment=moment(session="$1::uuid", version="NULL::bigint", seq="$4::bigint", timezone="$5"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branch:
-    """A session to be made of another, ``parent``, as that was before the message after ``at_seq`` came."""
-
-    parent: UUID
-    id: UUID
-    key: str
-    at_seq: int
-
-
 async def look(tx: Tx, parent: UUID, branch: UUID) -> tuple[int | None, bool]:
     """The parent's newest seq, None for a session never seen, and whether the branch's key is taken."""
     row = await tx.fetchrow(LOOK_AT_BRANCH, parent, branch)
@@ -187,10 +176,12 @@ async def lock_parent(tx: Tx, parent: UUID) -> tuple[int, UUID] | None:
     return None if row is None else (row["last_seq"], row["memory_id"])
 
 
-async def copy(tx: Tx, branch: Branch, *, shared: bool, timezone: str) -> Row | None:
-    """Copy, of a ``shared`` memory nothing; answers the session's row, None where the key is taken."""
-    columns = (branch.parent, branch.id, branch.key, branch.at_seq)
+async def copy(tx: Tx, parent: UUID, branch: UUID, key: str, *, at_seq: int, shared: bool, timezone: str) -> Row | None:
+    """Copy the parent as it was before the message after ``at_seq`` came, of a ``shared`` memory nothing.
+
+    Answers the branch's row, None where the ``key`` is taken.
+    """
     if not shared:
-        return await tx.fetchrow(BRANCH, *columns, timezone)
-    apart = await tx.fetchval(BRANCH_APART, *columns)
-    return None if apart is None else await begin_anew(tx, branch.id)
+        return await tx.fetchrow(BRANCH, parent, branch, key, at_seq, timezone)
+    apart = await tx.fetchval(BRANCH_APART, parent, branch, key, at_seq)
+    return None if apart is None else await begin_anew(tx, branch)

@@ -12,7 +12,6 @@ from app.artifacts.branching import ArtifactBranching
 from app.kit.db import Database, Row, Tx
 from app.kit.errors import FieldError, Invalid, TooLarge
 from app.memory.changing import branch_store, mending_store
-from app.memory.changing.branch_store import Branch
 from app.memory.changing.mending import mend
 from app.memory.store import MemoryStore
 from app.sessions.errors import SessionExists, SessionNotFound
@@ -104,8 +103,9 @@ class Branching:
         last_seq, memory = locked
         at_seq = asked.up_to(last_seq)
         self._check(asked.key, at_seq, last_seq)
-        branch = Branch(parent=asked.parent, id=asked.branch, key=asked.into, at_seq=at_seq)
-        row = await branch_store.copy(tx, branch, shared=memory != asked.parent, timezone=self._config.timezone)
+        shared, timezone = memory != asked.parent, self._config.timezone
+        sessions = (asked.parent, asked.branch, asked.into)
+        row = await branch_store.copy(tx, *sessions, at_seq=at_seq, shared=shared, timezone=timezone)
         if row is None:
             raise asked.taken()
         await self._state.branch(tx, asked.tenant, asked.key, asked.into)

@@ -188,7 +188,7 @@ class Grounds:
 
     def __init__(self, sources: Sequence[Source], *, known: Sequence[Source] = ()) -> None:
         self.anywhere = Ground(sources=[source for source in (*sources, *known) if not source.uncertain])
-        self._cited = Cited(sources)
+        self._cited = Cited(source.seqs for source in sources)
         self._sources = sources
         self._all = _ground(sources)
         self._by_cite: dict[Cite, Ground] = {}

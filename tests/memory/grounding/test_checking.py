@@ -366,4 +366,4 @@ def test_a_citation_names_all_that_it_touches_in_whatever_order_they_stand(
 ) -> None:
     sources = [Source(seqs=each, text="", day=None, time=None) for each in seqs]
     touched = [at for at, each in enumerate(seqs) if any(first <= cite[1] and cite[0] <= last for first, last in each)]
-    assert Cited(sources).places(Cite(*cite)) == touched
+    assert Cited(source.seqs for source in sources).places(Cite(*cite)) == touched
