@@ -49,6 +49,11 @@ def unset_of(values: dict[str, Any]) -> list[str]:
     return [name for name, value in values.items() if value is None]
 
 
+def merged_config(row: str, *, given: str, off: str, unset: str) -> str:
+    """What becomes of a row's config, as SQL of these three of what is given."""
+    return f"({row}.config || {given}) - {unset}::text[] || {off}"
+
+
 def check_metadata(merged: dict[str, Any], bytes_max: int) -> None:
     """Raises MetadataTooLarge where what was merged into is larger than that."""
     if len(dumps(merged)) > bytes_max:

@@ -5,17 +5,17 @@ from datetime import datetime
 from typing import Any
 
 from app.kit.db import Tx
-from app.sessions.merging import off_of, set_of, unset_of
+from app.sessions.merging import merged_config, off_of, set_of, unset_of
 from app.sessions.model import Gone
 
-PUT_RESOURCE = """/* put_resource */
+PUT_RESOURCE = f"""/* put_resource */
 INSERT INTO resources AS r (tenant, id, config, metadata) VALUES ($1, $2, $3::jsonb || $4, $6)
 ON CONFLICT (tenant, id) DO UPDATE SET
-  config = (r.config || $3) - $5::text[] || $4,
+  config = {merged_config("r", given="$3", off="$4", unset="$5")},
   metadata = (r.metadata || excluded.metadata) - $7::text[],
   updated_at = now()
 RETURNING id, config, metadata, created_at, updated_at, (xmax = 0) AS created
-"""
+"""  # noqa: S608 - our own text
 
 # One that was never put is there since its first session or fact.
 RESOURCE = """/* resource */

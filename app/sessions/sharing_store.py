@@ -15,7 +15,7 @@ from uuid import UUID
 from app.kit.db import Row, Tx
 from app.sessions.errors import SessionMoved
 from app.sessions.lineage import family, hold
-from app.sessions.merging import off_of, set_of, unset_of
+from app.sessions.merging import merged_config, off_of, set_of, unset_of
 from app.sessions.sharing import RESOURCE, Sharer, shared_memory_id
 from app.sessions.store import SessionRecord
 from app.sessions.waking import ruled_anew
@@ -23,12 +23,13 @@ from app.sessions.waking import ruled_anew
 MOVES_MAX = 20  # of a session by others while it is waited for, one look each; then the answer is 503
 SHARED = {"scope": RESOURCE}
 
-MERGE_RULES = """/* merge_rules */
+_MERGED = merged_config("r", given="$3", off="$4", unset="$5")
+MERGE_RULES = f"""/* merge_rules */
 INSERT INTO resources AS r (tenant, id, config) VALUES ($1, $2, $3::jsonb || $4)
-ON CONFLICT (tenant, id) DO UPDATE SET config = (r.config || $3) - $5::text[] || $4,
-  updated_at = CASE WHEN (r.config || $3) - $5::text[] || $4 <> r.config THEN now() ELSE r.updated_at END
+ON CONFLICT (tenant, id) DO UPDATE SET config = {_MERGED},
+  updated_at = CASE WHEN {_MERGED} <> r.config THEN now() ELSE r.updated_at END
 RETURNING config, updated_at = now() AS changed
-"""
+"""  # noqa: S608 - our own text
 
 # Those that are to follow, and the one that comes. Whoever makes another one waits for the resource's row. Where the
 # rules are what they were all follow them, and no memory is named.

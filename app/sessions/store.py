@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 from app.kit.db import Database, Row, Tx
 from app.sessions.errors import SessionMoved
 from app.sessions.lineage import family, hold
-from app.sessions.merging import check_metadata, off_of, set_of, unset_of
+from app.sessions.merging import check_metadata, merged_config, off_of, set_of, unset_of
 from app.sessions.model import Gone, MemoryCounters
 from app.sessions.waking import DUE, PENDING_SECONDS, ruled_anew
 
@@ -20,6 +20,8 @@ LOOKED_AT_ONCE = 200  # sessions that one statement of a list looks at
 SILENT_SINCE = "greatest(last_active_at, created_at)"
 IDS_KEPT = 4_096  # of the sessions that are asked for again and again, at most a kilobyte each
 
+_MERGED = merged_config("s", given="$5", off="$6", unset="$9")
+
 # A change of the config is told from a PUT that leaves it as it was by the number it gets, so that two in flight, of
 # which the second does not see what the first stored, record one change each.
 PUT_SESSION = f"""/* put_session */
@@ -28,8 +30,8 @@ WITH put AS (
   VALUES ($1, $2, $3, $4, $1, $5::jsonb || $6, ($5::jsonb || $6 <> '{{}}')::int, $7, (now() AT TIME ZONE $8)::date)
   ON CONFLICT (id) DO UPDATE SET
     resource_id = coalesce(excluded.resource_id, s.resource_id),
-    config = (s.config || $5) - $9::text[] || $6,
-    config_changes = s.config_changes + ((s.config || $5) - $9::text[] || $6 <> s.config)::int,
+    config = {_MERGED},
+    config_changes = s.config_changes + ({_MERGED} <> s.config)::int,
     metadata = (s.metadata || excluded.metadata) - $11::text[]
   WHERE (excluded.resource_id IS NULL OR s.resource_id = excluded.resource_id OR s.next_seq = 1 AND s.memory_id = s.id)
     AND (NOT $10 OR s.memory_id = s.id)
