@@ -166,11 +166,7 @@ def _item_from_json(value: Mapping[str, Any]) -> Item:
 
 
 def _cites_to_json(cites: Iterable[Cite]) -> list[list[int | str]]:
-    return [_cite_to_json(cite) for cite in cites]
-
-
-def _cite_to_json(cite: Cite) -> list[int | str]:
-    return [cite.first, cite.last, *([] if cite.conversation is None else [cite.conversation])]
+    return [[cite.first, cite.last, *([] if cite.conversation is None else [cite.conversation])] for cite in cites]
 
 
 def _cites_from_json(values: Iterable[Sequence[Any]]) -> tuple[Cite, ...]:

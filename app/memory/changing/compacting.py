@@ -120,17 +120,14 @@ class Compacting:
     async def _leaving(self, tx: Tx, locked: Locked, end: int) -> Leaving:
         first = locked.buffered_seq + 1
         again = tuple((start, last) for start, last in locked.gaps if locked.observed_seq < start <= end)
-        passed = [*again, (first, end)]
+        passed = [{"from_seq": start, "to_seq": last} for start, last in (*again, (first, end))]
         return Leaving(
             end=end,
             chunks=tuple(await summary_store.derived(tx, locked, up_to_seq=end)),
             again=again,
             untold=((first, end),) if first <= end else (),
-            tokens=sum([await self._tokens(tx, locked, first, last) for first, last in passed]),
+            tokens=sum([await summary_store.observable_tokens(tx, locked.session_id, **span) for span in passed]),
         )
-
-    async def _tokens(self, tx: Tx, locked: Locked, first: int, last: int) -> int:
-        return await summary_store.observable_tokens(tx, locked.session_id, from_seq=first, to_seq=last)
 
     async def _to_tell(
         self, tx: Tx, locked: Locked, leaving: Leaving, former: StoredSummary | None

@@ -30,13 +30,12 @@ from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.gates import Verdict
 from app.memory.judging import judged_facts
 from app.memory.means import Means
-from app.memory.model import Extractor, ExtractorInput, Item
+from app.memory.model import Extractor, ExtractorInput
 from app.memory.narrowing import EXTRACTED, Narrowing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.records import Attempt, Loaded
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
-from app.sessions.model import Message
 
 KIND = "note_facts"
 FACTS_MAX: Final = "DAYBOOK_FACTS__FACTS_MAX"
@@ -105,9 +104,16 @@ class Noting:
 
     async def _think(self, attempt: Attempt, reading: Reading, narrowing: Narrowing) -> Verdict | None:
         """Judged lines, as ``Calling.accepted``. What the model does not read alone is read without one."""
-        redact = self._means.redaction.of(attempt.loaded.tenant)
+        rules, redact = attempt.rules, self._means.redaction.of(attempt.loaded.tenant)
         messages = await asyncio.to_thread(redacted_messages, reading.messages, redact)
-        source = _extractor_input(attempt.rules, reading.items, messages, narrowing)
+        source = ExtractorInput(
+            items=reading.items,
+            messages=messages,
+            timezone=rules.zone,
+            instruction=rules.instruction,
+            input_tokens=narrowing.input_tokens(rules.observer_input_tokens),
+            tools=rules.tools,
+        )
         judge = partial(judged_facts, source=source)
         seqs = {"from_seq": reading.from_seq, "to_seq": reading.to_seq}
         try:
@@ -200,19 +206,6 @@ def _making_way(known: Iterable[Fact], found: Merge, *, now: datetime) -> Fact |
     if past:
         return min(past, key=lambda fact: (fact.valid_to or fact.valid_from, fact.id))
     return next((fact for fact in own if fact in found.ended), None)
-
-
-def _extractor_input(
-    rules: Rules, items: tuple[Item, ...], messages: tuple[Message, ...], narrowing: Narrowing
-) -> ExtractorInput:
-    return ExtractorInput(
-        items=items,
-        messages=messages,
-        timezone=rules.zone,
-        instruction=rules.instruction,
-        input_tokens=narrowing.input_tokens(rules.observer_input_tokens),
-        tools=rules.tools,
-    )
 
 
 def _merged(known: Sequence[Fact], new: NewFact, read: Read) -> Merge:
