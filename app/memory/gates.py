@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import dropwhile
 from math import inf
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -180,7 +181,8 @@ def _judge(
     size: Callable[[Sequence[Item]], int] = tokens_of,
 ) -> Verdict:
     said = "\n".join(source.text for source in sources)
-    parsed = replace(parsed, items=tuple(item for item in parsed.items if not _is_of_prompt(item, said)))
+    told = dropwhile(_is_preface, parsed.items)
+    parsed = replace(parsed, items=tuple(item for item in told if not _is_of_prompt(item, said)))
     least = tokens_of([_barest(item) for item in parsed.items])
     hopeless = _rejection(parsed, tokens=least, tokens_max=tokens_max, cut_off=cut_off)
     if hopeless is not None:  # to ground thousands of lines takes minutes
@@ -202,6 +204,11 @@ def _judge(
         current_task=parsed.current_task,
         suggested_response=parsed.suggested_response,
     )
+
+
+def _is_preface(item: Item) -> bool:
+    """Whether it only leads to what follows: "Here are the observations:"."""
+    return item.text.endswith((":", "：")) and item == Item(text=item.text, day=item.day)
 
 
 def _is_of_prompt(item: Item, said: str) -> bool:

@@ -18,9 +18,26 @@ LINE_CHARACTERS_MAX: Final = 10_000
 
 _RULED: Final = lazy_pattern(r"[\s`*_=~#+•|:–—.,;、，；。-]*|\s*```\w*\s*")
 _MARKS: Final = "|".join(Priority)
+# By what else a model marks a line: its own signs, the codes of ours, and words, which stand in brackets.
+_MARKS_ALIKE: Final = {
+    sign: mark
+    for mark, signs in {
+        Priority.HIGH: "🟥 :red_circle:",
+        Priority.MEDIUM: "🟠 🟨 :yellow_circle:",
+        Priority.LOW: "🟩 :green_circle:",
+        Priority.DONE: "✔ ☑ ✓ :white_check_mark:",
+    }.items()
+    for sign in signs.split()
+}
+LEVELS: Final = {
+    **dict.fromkeys(("high", "critical", "important"), Priority.HIGH),
+    **dict.fromkeys(("medium", "normal"), Priority.MEDIUM),
+    **dict.fromkeys(("low", "minor"), Priority.LOW),
+}
 _BULLET: Final = lazy_pattern(rf"(?:[*+\-–—](?:[ ]|(?={_MARKS}))|[•◦▪●○‣・·]|[0-9]{{1,3}}[.)][ ])\s*(?P<text>\S.*)")
 _ARROW: Final = r"(?:->|→|⇒|=>|-&gt;)"
 _ARROWS: Final = lazy_pattern(rf"(?:{_ARROW}\s*)+")
+_LEADING: Final = lazy_pattern(rf"(?:(?P<arrow>{_ARROW})\s*|\[[ xX]\]\s+)+")  # also the box of a task
 _TAGS: Final = "|".join(tag.replace("_", "[_ -]") for tag in Tag)
 # How a keyboard for Chinese, Japanese or Arabic writes the signs of a line, each in the place of one of ours.
 _SIGNS: Final = str.maketrans("（）［］【】〔〕：，；、。．－–—〜～＊＋＃｜＞،؛।＿", "()[][][]:,;,..-----*+#|>,;._")
@@ -35,15 +52,22 @@ _LOCAL_TIME: Final = rf"""
       )
       \s?(?:(?:{_MORNING})|(?P<late_behind>{_EVENING}))?\s?[)\]]
 """
+_STAMP: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[a-z]{3,9}\.?\ [0-9]{1,2},?\ [0-9]{4}"  # in verbose patterns
 _HEAD: Final = lazy_pattern(
     rf"""
     (?P<bold>[*_`]*+)
     (?: (?P<priority>{_MARKS})\ufe0f?
-      | (?P<open>[(\[])?(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?:\s?(?P<half>[ap])\.?m\b\.?)?
-        (?(open)(?::[0-5][0-9])?(?:\s?[-–—~]\s?[0-9]{{1,2}}:[0-9]{{2}}(?:\s?(?P<end_half>[ap])\.?m\b\.?)?)?[)\]]
+      | (?P<open>[(\[](?:(?P<stamp>{_STAMP}),?[\ T])?)?(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])
+        (?:\s?(?P<half>[ap])\.?m\b\.?)?
+        (?(open)(?::[0-5][0-9])?(?:\.[0-9]{{1,6}})?Z?(?:\s?[-–—~]\s?[0-9]{{1,2}}:[0-9]{{2}}(?:\s?(?P<end_half>[ap])\.?m\b\.?)?)?[)\]]
           |(?=[\s,|–—-]\s|\s|:\s|\*\*|$))
       | {_LOCAL_TIME}
+      | (?P<sign>{"|".join(_MARKS_ALIKE)})\ufe0f?
+      | (?P<symbol>[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?)(?=\s*[(\[])
+      | [(\[](?:priority\s?[:=]\s?)?(?P<level>{"|".join(LEVELS)})(?:\spriority)?[)\]]
+      | (?P<label>(?:observation|note|item)\s?\#?[0-9]{{1,3}}\s?[:.)–—-](?=[\s*_]))
       | \[(?P<tag>{_TAGS})(?:\s?[,/|]\s?(?:{_TAGS}))*\]
+      | (?P<bare_tag>{_TAGS})(?=\s?[:|]\s|\s[–—-]\s)
       | (?P<uncertain>{re.escape(UNCERTAIN)})
       | \((?P<origin>{"|".join(Origin)})\)
       | (?P<arrow>{_ARROW})
@@ -51,8 +75,10 @@ _HEAD: Final = lazy_pattern(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_SAYING_NOTHING: Final = ("arrow", "symbol", "label")
 _BREAK: Final = lazy_pattern(r"(?:\s?[-–—:|,](?=\s|$))*\s?")
 _BREAK_IN_BOLD: Final = lazy_pattern(r"(?:(?P<closed>[*_`])|\s?[-–—:|,](?=[\s*_`]|$))*\s?")
+_BOLD: Final = lazy_pattern(r"(?<![\w*/\\`])\*\*(?=[^\s*/])([^*`]+)(?<![\s*])\*\*(?![\w*/`])")
 _DAY_PREFIX: Final = lazy_pattern(r"[\s*#_]*date\s*[:：](?P<label>.*)", re.IGNORECASE)
 _LABEL_START: Final = lazy_pattern(r"(?:[\s*#_:：]|date\s*[:：])*", re.IGNORECASE)
 _CITE: Final = r"#[0-9]{1,9}(?:-#?[0-9]{1,9})?"
@@ -64,6 +90,12 @@ _TO: Final = "to|bis|à|a|até|al|do|до|tot|から|到|至"
 _AND: Final = "and|&|und|et|y|e|и|та|i|oraz|en|ve|dan|og|och|și|και|و|और|と|和|及|与|與|및|와|과"
 _JOINED: Final = lazy_pattern(
     rf"(?P<one>{_CITE}[.,;)\]*_`]*+)(?P<by>\s?(?:(?P<to>{_TO})|{_AND})\s?)(?=[(\[*_`\\]{{0,9}}#[0-9])", re.IGNORECASE
+)
+# (message #12), [sources: #12, #14]; in "(see #12)" the number belongs to the sentence.
+_WORDED_CITES: Final = lazy_pattern(
+    r"[(\[](?:messages?|msgs?|sources?|refs?|references?|cit(?:es?|ations?)|nachrichten?|quellen?|mensajes?|fuentes?"
+    r"|메시지|출처|消息|来源|メッセージ|出典)\.?\s?:?\s?(#[0-9][#0-9,; &–—-]*)[)\]]\.?$",
+    re.IGNORECASE,
 )
 # However they are divided, and whatever they are set in: **#12**, #12、#13, #12, 14, #12#13.
 _PLAIN: Final = str.maketrans("/~", ",-", "*_`\\")
@@ -111,8 +143,10 @@ def read_bullet(line: str) -> Bullet | None:
         text = text[match.start("text") :]
     elif not text.lstrip("*_`").startswith((*Priority, "->", "→")):
         return None
-    arrows = _ARROWS.match(text)
-    return Bullet(text=text[arrows.end() :] if arrows else text, indent=indent, arrow=arrows is not None)
+    leading = _LEADING.match(text)
+    if leading is None:
+        return Bullet(text=text, indent=indent, arrow=False)
+    return Bullet(text=text[leading.end() :], indent=indent, arrow=leading["arrow"] is not None)
 
 
 def read_item(text: str, *, day: str) -> Item | None:
@@ -134,14 +168,14 @@ def read_detail(text: str) -> Detail | None:
 def _item(text: str, *, day: str) -> Item | None:
     head, body, bold = _head(one_line(text))
     words, cites = _tail(body)
-    words = words.removesuffix(bold) if bold else words
+    words = _without_bold(words.removesuffix(bold) if bold else words)
     if is_ruled(words):
         return None
     uncertain = "uncertain" in head
     marked = Priority(head["priority"]) if "priority" in head else None
     return Item(
         text=words,
-        day=day,
+        day=head.get("day", day),
         time=head.get("time"),
         priority=Priority.LOW if uncertain else marked,
         tag=Tag(head["tag"]) if "tag" in head else None,
@@ -155,6 +189,7 @@ def _detail(text: str) -> Detail | None:
     flat = one_line(text)
     arrows = _ARROWS.match(flat)
     words, cites = _tail(flat[arrows.end() :] if arrows else flat)
+    words = _without_bold(words)
     return None if is_ruled(words) else Detail(text=words, cites=cites)
 
 
@@ -167,10 +202,12 @@ def _head(text: str) -> tuple[dict[str, str], str, str]:
     at, bold, signs = 0, "", _in_our_signs(text)
     while match := _HEAD.match(signs, at):
         name, value = _head_token(match)
-        if name in head:
+        if name in head or (match["bare_tag"] and not head):
             break
-        if name != "arrow":
+        if name not in _SAYING_NOTHING:
             head[name] = value
+        if match["stamp"] and (day := parse_day(match["stamp"])):
+            head["day"] = day_label(day)
         bold = match["bold"] or bold
         at = match.end()
         if bold and (end := _BREAK_IN_BOLD.match(signs, at)):
@@ -187,11 +224,13 @@ def _head_token(match: re.Match[str]) -> tuple[str, str]:
         late = match["late"] or match["late_behind"]
         minute = match["local_minute"] or match["cjk_minute"] or ("30" if match["cjk_half"] else "0")
         return "time", _clock(int(match["local_hour"]), f"{int(minute):02d}", "p" if late else None)
-    if match["tag"]:
-        return "tag", re.sub("[ -]", "_", match["tag"].lower())
+    if tag := match["tag"] or match["bare_tag"]:
+        return "tag", re.sub("[ -]", "_", tag.lower())
+    if alike := match["sign"] or match["level"]:
+        return "priority", (_MARKS_ALIKE | LEVELS)[alike.lower()]
     if match["origin"]:
         return "origin", match["origin"].lower()
-    name = next(name for name in ("priority", "uncertain", "arrow") if match[name])
+    name = next(name for name in ("priority", "uncertain", *_SAYING_NOTHING) if match[name])
     return name, match[name]
 
 
@@ -229,6 +268,8 @@ def _with_plain_cites(text: str) -> str:
 
     Behind a letter or a sign of a path it is a name: ``acme/app#12``. Chinese and Japanese have no blanks.
     """
+    if worded := _WORDED_CITES.search(text):
+        text = f"{text[: worded.start()]}({worded[1].strip()})"
     signs = _JOINED.sub(_beside, _in_our_signs(text))
     start = _CITE_START.search(signs, len(signs.rstrip(_CITE_CHARACTERS)))
     if start is None:
@@ -238,6 +279,11 @@ def _with_plain_cites(text: str) -> str:
     if before.isascii() and (before.isalnum() or before in {"/", "_", "-", "&"}):
         return text
     return f"{said.rstrip()} {_RUN_ON.sub(' ', _UNMARKED.sub(',#', cited))}".strip()
+
+
+def _without_bold(text: str) -> str:
+    """``**Ana** left`` as ``Ana left``; what may be a power or a path stays."""
+    return _BOLD.sub(r"\1", text) if "**" in text else text
 
 
 def _beside(match: re.Match[str]) -> str:

@@ -14,6 +14,7 @@ from app.memory.lines import LINE_CHARACTERS_MAX, Bullet, is_ruled, read_bullet,
 from app.memory.log import in_time_order, item_line
 from app.memory.model import Item, Parsed
 from app.memory.repetition import is_repetitive
+from app.memory.shapes import in_lines
 
 OBSERVATIONS: Final = "observations"
 CURRENT_TASK: Final = "current-task"
@@ -28,6 +29,7 @@ _GLUED: Final = lazy_pattern(
     r"(#[0-9]+(?:[-–—]#?[0-9]+)?[\])]?[.,;]?\s*(?:</observations\s*>\s*)?)<(current[-_]task|suggested[-_]response)\s*>",
     re.IGNORECASE,
 )
+_HEADING: Final = lazy_pattern(r"\s*#{1,6} +\S")
 _CITES: Final = lazy_pattern(r"[#＃]\d")
 # In the language of the conversation, as the observer is asked to write.
 _NOTHING: Final = lazy_pattern(
@@ -50,7 +52,7 @@ def parse(raw: str) -> Parsed:
     one; without a block every list line of the reply counts.
     """
     plain = html.unescape(raw) if _ESCAPED.search(raw) and not _TAG.search(raw) else raw
-    lines = [line[:LINE_CHARACTERS_MAX] for line in storable(plain).translate(_UNSEEN).split("\n")]
+    lines = [line[:LINE_CHARACTERS_MAX] for line in in_lines(storable(plain).translate(_UNSEEN)).split("\n")]
     if is_repetitive("\n".join(lines)):
         return Parsed(items=(), complete=False, repetitive=True)
     blocks, rest = _blocks(_closed([piece for line in lines for piece in _pieces(line)]))
@@ -216,7 +218,12 @@ def _listed(lines: Sequence[str]) -> Sequence[str]:
     """The lines; made a list where a model wrote none."""
     if any(map(read_bullet, lines)):
         return lines
-    return [line if is_ruled(line) or read_day(line) is not None else f"* {line.strip()}" for line in lines]
+    return [line if _says_nothing(line) or read_day(line) is not None else f"* {line.strip()}" for line in lines]
+
+
+def _says_nothing(line: str) -> bool:
+    """Also a heading, but for that of a day."""
+    return is_ruled(line) or (_HEADING.match(line) is not None and read_day(line) is None)
 
 
 def _is_listed(line: str) -> bool:
@@ -233,7 +240,7 @@ def _entries(lines: Iterable[str]) -> Iterator[_Entry]:
     day, entry, wrapped = "", None, None
     for line in lines:
         bullet = read_bullet(line)
-        if is_ruled(line):
+        if _says_nothing(line):
             wrapped = None
         elif (found := _begun_day(line, bullet, entry)) is not None:
             if entry:

@@ -117,7 +117,7 @@ def test_times_are_read_as_24_hours(written: str, time: str) -> None:
     "text",
     [
         *("(24:00) said", "10:60 said", "10:30-11:00 said", "16:9 said", "[todo] said", "(sure) said", "(10) said"),
-        *("**said** so", "10 am said", "(2h) said", "(3.5) said"),
+        *("2**said**2 so", "10 am said", "(2h) said", "(3.5) said"),
     ],
 )
 def test_what_is_no_time_and_no_tag_stays_text(text: str) -> None:

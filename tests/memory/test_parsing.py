@@ -142,8 +142,8 @@ def test_a_whole_reply_is_read() -> None:
         ),
         pytest.param(
             "<observations>\n| a | b |\n|---|:--|\n| c | d |\n</observations>",
-            ["| a | b |", "| c | d |"],
-            id="the rule of a table is no line",
+            ["c – d"],
+            id="the rule of a table is no line, nor are its columns",
         ),
         pytest.param(
             "&lt;observations&gt;\n* a -&gt; b &amp; c\n&lt;/observations&gt;\n* no",
