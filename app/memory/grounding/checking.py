@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import partial
 from math import inf
+from string import ascii_lowercase
 from typing import Any, Final
 
 from app.kit.days import DatePhrase, figure_phrases
 from app.kit.patterns import lazy_pattern
 from app.memory.grounding.claims import BEFORE, DAYS_AWAY, PHONE_DIGITS_MIN, TRIMMED, WEEKDAYS, Claims, claims
 from app.memory.grounding.clock import clock_times
-from app.memory.grounding.numbers import NUMBER, forms, groups, is_shortened
+from app.memory.grounding.numbers import NUMBER, forms, fractions, groups, is_shortened
 from app.memory.grounding.sources import GROUPING, JOINT, Ground
 from app.memory.model import Ranges
 
@@ -58,6 +59,8 @@ def _unheld(found: Claims, grounds: Sequence[Ground], *, named: Sequence[Ground]
         (found.hours, _hours, grounds),
         (found.codes, _counts, named),
         (found.numbers, _counts, grounds),
+        (found.lettered, _has_letters, grounds),
+        (found.degrees, _is_as_cold, grounds),
     )
     for values, holds, among in checks:
         for value in values:
@@ -78,14 +81,38 @@ def _names(name: str, ground: Ground) -> bool:
 
     Who says "nextjs" means Next.js, and who says "flight LH 123" LH123.
     """
-    if name in ground.text or ("." in name and name.replace(".", "") in ground.text):
+    if _is_whole(name, ground.text) or ("." in name and name.replace(".", "") in ground.text):
+        return True
+    if sum(map(str.isdecimal, name)) >= PHONE_DIGITS_MIN and name.translate(GROUPING) in ground.ungrouped:
         return True
     if _VERSION.fullmatch(name):
-        return name[1:] in ground.text
-    if re.search(rf"(?<![a-z0-9]){re.escape(JOINT.sub('', name))}(?![a-z0-9])", ground.joined):
+        return _is_whole(name[1:], ground.text)
+    if re.search(rf"(?<![a-z0-9_]){re.escape(JOINT.sub('', name))}(?![a-z0-9_])", ground.joined):
         return True
     parts = _MEMBERS.split(name) if _MEMBER.fullmatch(name) else _TOGETHER.split(name) if _CODES.fullmatch(name) else ()
     return bool(parts) and all(_is_apart(part, ground.text) for part in parts)
+
+
+def _is_whole(name: str, text: str) -> bool:
+    """Whether the name stands there and is not a part of a longer word: ``/etc/host`` of ``/etc/hosts``."""
+    return name in text and re.search(rf"(?<![a-z0-9_]){re.escape(name)}(?![a-z0-9_])", text) is not None
+
+
+def _has_letters(lettered: str, ground: Ground) -> bool:
+    """Whether its number is not written with other letters only: 14C is not 14D; 30m may be 30min or 30 minutes."""
+    digits = lettered.rstrip(ascii_lowercase)
+    letters = lettered[len(digits) :]
+    found = re.findall(rf"(?<![\w.,]){digits}( ?)([a-z]+)(?![a-z0-9])", ground.text)
+    others = [behind for blank, behind in found if not blank]
+    return not others or any(
+        behind.startswith(letters) or (not blank and letters.startswith(behind)) for blank, behind in found
+    )
+
+
+def _is_as_cold(degrees: tuple[bool, str], ground: Ground) -> bool:
+    """Whether that many degrees, where there are so many, are on the same side of zero."""
+    below, number = degrees
+    return (not below, number) not in ground.degrees or degrees in ground.degrees
 
 
 def _is_apart(part: str, text: str) -> bool:
@@ -112,6 +139,8 @@ def _counts(number: str, ground: Ground) -> bool:
     if len(digits) >= PHONE_DIGITS_MIN and digits.isdecimal() and digits in ground.ungrouped:
         return True
     if not number.startswith("#") and is_shortened(number, ground.numbers):
+        return True
+    if fractions(number) & ground.numbers:
         return True
     parts = groups(number) or [part for part in NUMBER.findall(number) if part != number]
     return bool(parts) and all(_counts(part, ground) for part in parts)

@@ -14,13 +14,15 @@ from app.kit.patterns import lazy_pattern
 from app.kit.words import any_of, normalized, plain_digits
 from app.memory.grounding import time_words as words
 from app.memory.grounding.clock import HOURS, TIME, WITH_H, clock
-from app.memory.grounding.numbers import CODE, NUMBER
+from app.memory.grounding.numbers import CODE, FRACTION, NUMBER
 
 DAYS_AWAY: Final = {word.replace("_", " "): away for away, said in words.DAYS_AWAY.items() for word in said.split()}
 WEEKDAYS: Final = {word: at for at, said in enumerate(words.WEEKDAYS.strip().splitlines()) for word in said.split()}
 # Marks of the way a text runs, which nobody sees, are no part of it, and the small figure of m² is no number.
-_SOFT_QUOTES: Final = str.maketrans(
-    "’‘´", "'''", "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069²³"
+_SOFT_SIGNS: Final = str.maketrans(
+    dict.fromkeys("’‘´", "'")
+    | {"¼": " 1/4", "½": " 1/2", "¾": " 3/4", "⅓": " 1/3", "⅔": " 2/3"}
+    | dict.fromkeys("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069²³", "")
 )
 _ESCAPING: Final = lazy_pattern(r"\\++(?![^\W_])")  # \" and \_
 _ESCAPED: Final = lazy_pattern(r"\\{2,}+")
@@ -42,6 +44,14 @@ _PER: Final = lazy_pattern(r"[^\W\d_\u0590-\uffff]|[€£¥₽₺₹¢%°×]")  
 _NAME_OF_CODE: Final = lazy_pattern(r"[a-z][A-Z]|\w_\w|\w@[\w-]+\.\w")  # camelCase, snake_case, an e-mail address
 _SHORT_ENDINGS: Final = frozenset({"cc", "cs", "go", "js", "kt", "md", "py", "rb", "rs", "sh", "ts"})  # of files: ui.js
 _PLAIN: Final = lazy_pattern(r"[0-9][0-9.]*[A-Za-z]{0,4}|[A-Za-z.]*")  # 3rd, 10k, 30min, old, e.g
+# A number with letters of its own: seat 14C, 10k, 3rd.
+_LETTERED: Final = lazy_pattern(r"(?<![\w.,#/-])\d{1,6}[A-Za-z]{1,3}(?!\w)")
+_DEGREES: Final = lazy_pattern(
+    r"(?P<sign>(?<![\w°)\]])[-−–]\s?|\bminus\s)?(?<![\w.,])(?P<number>\d{1,3}(?:[.,]\d+)?)"
+    r"\s?(?:[°º]|degrees?\b|grad\b|graus?\b|grados?\b|gradi\b|degrés?\b|градус|度|도(?!\w))"
+)
+# An IBAN and the like, in groups.
+_IN_GROUPS: Final = lazy_pattern(r"(?<!\w)[A-Z]{2}\d{2}(?: [A-Z0-9]{4}){2,8}(?: [A-Z0-9]{1,4})?(?!\w)")
 # Digits that belong together however they are grouped: 0341 / 55 87 12-30.
 _RUN_OF_DIGITS: Final = lazy_pattern(r"(?<![\w.,])\(?\d[\d ()/.-]{5,}\d(?!\w)")
 PHONE_DIGITS_MIN: Final = 7
@@ -65,6 +75,8 @@ class Claims:
     ``figures``: dates in figures alone, each as it may be read; ``short`` are those without a year, as written.
     ``named``: a date with the day before it, ``yesterday`` or a weekday. ``hours`` are as written, ``15 h``: it may be
     for so long. ``codes`` are whole numbers of four digits or more that nothing tells to be amounts.
+    ``lettered`` are numbers with the letters right behind them, ``degrees`` those of a temperature and whether it is
+    below zero; both count as numbers too.
     """
 
     quotes: tuple[str, ...]
@@ -77,6 +89,8 @@ class Claims:
     hours: tuple[str, ...]
     codes: tuple[str, ...]
     numbers: tuple[str, ...]
+    lettered: tuple[str, ...]
+    degrees: tuple[tuple[bool, str], ...]
 
 
 def claims(text: str) -> Claims:
@@ -90,11 +104,14 @@ def claims(text: str) -> Claims:
     named = tuple(named_days(rest))
     rest = without(rest, sorted((*dates, *(read[0] for read in figures)), key=lambda phrase: phrase.start))
     local, rest = _taken(rest, WITH_H, clock)
+    grouped, rest = _taken(rest, _IN_GROUPS, lambda match: match[0].replace(" ", "").casefold())
     identifiers, rest = _taken(rest, _WORD, _identifier)
     times, rest = _taken(rest, TIME, clock)
     hours, rest = _taken(rest, HOURS, lambda match: match[0])
+    lettered = tuple(_LETTERED.findall(rest.casefold()))
     runs, rest = _taken(rest, _RUN_OF_DIGITS, _run_of_digits)
     codes, rest = _taken(rest, CODE, lambda match: match[0])
+    parts, rest = _taken(rest, FRACTION, lambda match: match[0])
     numbers, _ = _taken(rest, NUMBER, lambda match: match[0])
     return Claims(
         quotes=quotes,
@@ -102,12 +119,20 @@ def claims(text: str) -> Claims:
         figures=tuple(read for read in figures if read[0].year is not None),
         short=short,
         named=named,
-        identifiers=identifiers,
+        identifiers=(*grouped, *identifiers),
         times=(*local, *times),
         hours=hours,
         codes=codes,
-        numbers=(*runs, *numbers),
+        numbers=(*runs, *parts, *numbers),
+        lettered=lettered,
+        degrees=tuple(degrees(text)),
     )
+
+
+def degrees(text: str) -> Iterator[tuple[bool, str]]:
+    """The temperatures of a text: whether each is below zero, and its number."""
+    for match in _DEGREES.finditer(_plain(text).casefold()):
+        yield match["sign"] is not None, match["number"].replace(",", ".")
 
 
 def without(text: str, phrases: Iterable[DatePhrase]) -> str:
@@ -140,7 +165,7 @@ def _plain(text: str) -> str:
         text = _ESCAPED.sub(r"\\", _ESCAPING.sub("", text))
     if text.isascii():
         return text
-    return in_common_era(plain_digits(normalized(text.translate(_SOFT_QUOTES), "NFKC")))
+    return in_common_era(plain_digits(normalized(text.translate(_SOFT_SIGNS), "NFKC")))
 
 
 def _taken(text: str, pattern: re.Pattern[str], read: Callable[[re.Match[str]], str]) -> tuple[tuple[str, ...], str]:

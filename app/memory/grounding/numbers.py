@@ -21,6 +21,7 @@ _DIGITS: Final = rf"(?:{_BY_SPACES}|\d+(?:[.,]\d+)*)"
 _BY_COMMAS: Final = lazy_pattern(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?")
 _BY_DOTS: Final = lazy_pattern(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _LIST: Final = lazy_pattern(r"#?\d+(?:[.,]\d+)*")
+FRACTION: Final = lazy_pattern(r"(?<![\d/.,])(?:(\d{1,3})[ -])?(\d)/([2-9])(?![\d/.])")
 _ARABIC_MARKS: Final = str.maketrans("٫٬", ".,")
 
 
@@ -53,7 +54,15 @@ def numerals(text: str) -> frozenset[str]:
 def listed_numerals(text: str, said: Spoken) -> frozenset[str]:
     """The numbers of a text in plain digits, and those that its rows and lists hold: of ``[10,20]`` each one."""
     lists = (written.split(",") for written in _LIST.findall(text) if "," in written and not _is_grouped(written))
-    return _numerals(text, said).union(form for pieces in lists for piece in pieces for form in forms(piece))
+    return _numerals(text, said).union(
+        fractions(text), (form for pieces in lists for piece in pieces for form in forms(piece))
+    )
+
+
+def fractions(text: str) -> frozenset[str]:
+    """What ``1/2`` and ``1 3/4`` come to, ``0.5`` and ``1.75``; a third to two digits."""
+    found = (map(int, match.groups("0")) for match in FRACTION.finditer(text))
+    return frozenset(_decimal(f"{whole + above / below:.3g}") for whole, above, below in found if above < below)
 
 
 def _numerals(text: str, said: Spoken) -> frozenset[str]:

@@ -13,7 +13,7 @@ from app.kit.days import DatePhrase, date_phrases, days_alone, parse_day, partia
 from app.kit.patterns import lazy_pattern
 from app.memory.cited import Cited
 from app.memory.grounding import time_words
-from app.memory.grounding.claims import named_days, normal
+from app.memory.grounding.claims import degrees, named_days, normal
 from app.memory.grounding.clock import clock_times
 from app.memory.grounding.numbers import listed_numerals
 from app.memory.grounding.spoken import Spoken, spoken
@@ -162,6 +162,10 @@ class Ground:
             for source in self.sources
             for said in source.dates
         )
+
+    @cached_property
+    def degrees(self) -> frozenset[tuple[bool, str]]:
+        return frozenset(degrees(self.text))
 
     @cached_property
     def named(self) -> frozenset[tuple[str, int, int | None]]:
