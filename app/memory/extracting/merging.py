@@ -35,13 +35,14 @@ _DENIED: Final = lazy_pattern(
     r"|\b(?:ya|usuari[oa]|él|ella|ellos|ellas|yo|mí|nosotr[oa]s|que|y|pero) no\b"
     r"|\b(?:el|la|los|las|mis?|sus?|nuestr[oa]s?) \w+(?: de \w+)? no (?=[^\W\d_])|\bn['’](?=\w)"
     r"|\b(?:değil|yok|hiç)\b|\b\w+m[ıiuü]yor\w*|\b\w+m[ae]z\b|\b(?:لا|لم|لن|ليس|ليست)\b|(?<!\w)(?:नहीं|मत)(?!\w)"
-    r"|않|(?<![가-힣])안 |(?<![가-힣])못 |그만|(?<!差)不(?![错錯但仅僅过過断斷少同管])|没|沒"
+    r"|않|(?<![가-힣])안 |(?<![가-힣])못(?:[ 하해])|지 못|그만|없|싫|끊|아니(?=[에예다야고라]|었)"
+    r"|(?<!差)不(?![错錯但仅僅过過断斷少同管])|没|沒"
     r"|(?<!なら)(?<!しれ)(?<!いけ)(?<!少)(?<!危)ない|(?<!なり)(?<!しれ)(?<!いけ)ません"
 )
 # Where capitals tell names: "Ana no come carne", "No vivo en Madrid", but not "Ana mora no Porto".
 _DENIED_FIRST: Final = lazy_pattern(r"(?:^|[:,;¿¡] ?)(?:[A-ZÁÉÍÓÚÑ]\w+ ){0,3}[Nn]o (?=[a-záéíóúñ])")
 _CEASED: Final = lazy_pattern(
-    r"\b(?:no longer|no more|any ?more|any longer|stopped|quit|gave up)\b|nicht mehr|그만|不再"
+    r"\b(?:no longer|no more|any ?more|any longer|stopped|quit|gave up)\b|nicht mehr|그만|끊었|더 ?이상|不再"
     r"|\b(?:ya no|niet meer|больше не|już nie|não\b.{1,30}\bmais|non\b.{1,30}\bpiù|не\b.{1,30}\bбольше)\b"
     r"|\bn(?:e |['’])\w+ plus\b|لم يعد|もう.{1,30}(?:ない|ません)"
 )
@@ -49,6 +50,19 @@ _CEASED: Final = lazy_pattern(
 _ELIDED: Final = lazy_pattern(r"\b([nj])['’](?=\w)", re.IGNORECASE)
 _DENIAL_ZH: Final = lazy_pattern(r"(?<!差)[不没沒](?![错錯但仅僅过過断斷少同管])")
 _ATTITUDES: Final = frozenset(terms("like likes love loves enjoy enjoys hate hates dislike dislikes"))
+# What denies in Korean goes with the ending of its verb, which is another one then: 먹어요, 먹지 않아요.
+_HANGUL: Final = lazy_pattern("[가-힣]")
+_DENIAL_KO: Final = lazy_pattern(
+    r"지(?:는|도)? ?(?:않|못)[가-힣]*|(?<![가-힣])(?:안|못) (?=[가-힣])|(?<![가-힣])더 ?이상 |(?<![가-힣])이제(?:는)? "
+    r"|이 아니(?=[에예다야고라]|었)[가-힣]*"
+)
+_ENDING_KO: Final = lazy_pattern(
+    r"(?P<last>[가-힣])(?:이에요|예요|입니다|이다|어요|아요|습니다|는다|니다|요|다)(?![가-힣])"
+)
+_STEM_VOWELS_KO: Final = {6: 20, 14: 13, 9: 8}  # of 마셔, 배워 and 봐: 마시, 배우, 보
+_VOWELS_KO, _FINALS_KO = 21, 28
+_HANGUL_FIRST: Final = 0xAC00
+_FINALS_OF_ENDINGS: Final = {4, 17}  # of 마신다 and 마십니다
 _PREFIX: Final = lazy_pattern(r"^[\w .@'’-]{1,60}: ")
 # Words that tell nothing by themselves and turn what is told: "had a dog", "may have", "works before noon"; not May.
 _TURNING: Final = lazy_pattern(
@@ -74,6 +88,12 @@ _RELATIVE: Final = lazy_pattern(
     r"|妈妈|爸爸|母亲|父亲|父母|姐姐|妹妹|哥哥|弟弟|儿子|女儿|妻子|老婆|丈夫|老公|媽媽|母親|父親|兒子|女兒|両親|息子|娘|妻|夫|兄|姉|弟|妹"
     r"|어머니|아버지|부모님?|엄마|아빠|언니|누나|오빠|형님|남동생|여동생|동생|아들|딸|아내|남편"
 )
+# Of which of two it is: "my other sister", "la otra cita".
+_OTHER: Final = lazy_pattern(
+    r"\b(?:other (?!hand\b|day\b|than\b)|another |otr[oa] |outr[oa] |altr[oa] |(?:l['’])?autre |andere[nrsm]? "
+    r"|друг\w+ )"
+    r"(?=[^\W\d])|(?<![가-힣])다른 |另一|もう一"
+)
 _TOGETHER: Final = lazy_pattern(r"\band (?:i|user)\b", re.IGNORECASE)
 # Of what is nobody's alone it does not matter who says it: "the budget", "our deadline".
 _SPEAKER: Final = lazy_pattern(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGNORECASE)
@@ -85,12 +105,13 @@ _BY_ASSISTANT: Final = lazy_pattern(rf"^(?:the )?{_ASSISTANT}\b", re.IGNORECASE)
 class Said:
     """What a text says: its content words, whether it denies, or that it was so once, what of somebody it speaks of.
 
-    ``whose``: who says it, where they have a name, and of whom, where it is not of themselves. ``sides``: the words on
-    either side, where it matters which is which. ``turns``: what turns it and is no content. ``exact``: addresses,
-    paths, identifiers.
+    ``claimed``: the words of what is claimed or denied. ``whose``: who says it, where they have a name, and of whom,
+    where it is not of themselves. ``sides``: the words on either side, where it matters which is which. ``turns``: what
+    turns it and is no content. ``exact``: addresses, paths, identifiers. ``is_other``: it is of another one of several.
     """
 
     words: frozenset[str]
+    claimed: frozenset[str]
     denies: bool
     ceases: bool
     spoken: Spoken
@@ -98,6 +119,7 @@ class Said:
     sides: tuple[frozenset[str], frozenset[str]]
     turns: frozenset[str]
     exact: frozenset[str]
+    is_other: bool
 
 
 def said(text: str) -> Said:
@@ -108,6 +130,7 @@ def said(text: str) -> Said:
     whose = (_speaker(text), "" if _TOGETHER.search(text) else other(ordered) or (relative[0] if relative else ""))
     return Said(
         words=frozenset(ordered),
+        claimed=frozenset(_words(_plain_korean(text)) if _HANGUL.search(text) else ordered),
         denies=_DENIED.search(text.lower()) is not None or _DENIED_FIRST.search(text) is not None,
         ceases=_CEASED.search(text.lower()) is not None,
         spoken=spoken,
@@ -115,7 +138,28 @@ def said(text: str) -> Said:
         sides=_sides(text),
         turns=frozenset(_TURNING.findall(now)),
         exact=frozenset(found.casefold() for found in _EXACT.findall(now)),
+        is_other=_OTHER.search(now.casefold()) is not None,
     )
+
+
+def _plain_korean(text: str) -> str:
+    """Its verbs by their stems, without what denies them: 마시지 않아요 and 마셔요 as 마시."""
+    text = _DENIAL_KO.sub("", text)
+    for denial, claim in (("없", "있"), ("못해", "해"), ("싫어", "좋아")):
+        text = text.replace(denial, claim)
+    return _ENDING_KO.sub(_stem_ko, text)
+
+
+def _stem_ko(ending: re.Match[str]) -> str:
+    last = ending["last"]
+    if last == "해":
+        return "하"
+    place = ord(last) - _HANGUL_FIRST
+    final = place % _FINALS_KO
+    if final in _FINALS_OF_ENDINGS and ending[0][1:] in {"다", "니다"}:
+        return chr(ord(last) - final)
+    vowel = place // _FINALS_KO % _VOWELS_KO
+    return last if final else chr(ord(last) + (_STEM_VOWELS_KO.get(vowel, vowel) - vowel) * _FINALS_KO)
 
 
 Read: TypeAlias = Callable[[str], Said]
@@ -204,9 +248,9 @@ def _are_of_one(old: frozenset[str], new: frozenset[str], gone: frozenset[str]) 
 
 def _is_denied(denial: Said, claim: Said) -> bool:
     """Who does not like blue cheese may like cheese; who has stopped to, whenever that was, does so no more."""
-    if overlap(denial.words, claim.words) < DENIED_SHARE:
+    if overlap(denial.claimed, claim.claimed) < DENIED_SHARE:
         return False
-    return denial.ceases or denial.words - _ATTITUDES <= claim.words
+    return denial.ceases or denial.claimed - _ATTITUDES <= claim.claimed
 
 
 def _among(old: Said, new: Said) -> Relation | None:
@@ -218,7 +262,8 @@ def _among(old: Said, new: Said) -> Relation | None:
             return Relation.SAME
         if one < other and _says_it(new, old):
             return Relation.REFINES
-    return Relation.CONTRADICTS if new.spoken.replaces(old.spoken, alike=overlap(one, other)) else None
+    replaces = old.is_other == new.is_other and new.spoken.replaces(old.spoken, alike=overlap(one, other))
+    return Relation.CONTRADICTS if replaces else None
 
 
 def _says_it(larger: Said, smaller: Said) -> bool:

@@ -5,6 +5,7 @@ writes the facts, so that what was read is read once. What of it is known alread
 """
 
 import asyncio
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -20,6 +21,7 @@ from app.facts.model import SOURCES_MAX, Author, Fact, FactConfig, NewFact
 from app.facts.rereading import as_told
 from app.facts.store import FactStore
 from app.kit.db import Tx
+from app.kit.patterns import lazy_pattern
 from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
 from app.memory.calling import Calling
@@ -30,16 +32,21 @@ from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.gates import Verdict
 from app.memory.judging import judged_facts
 from app.memory.means import Means
-from app.memory.model import Extractor, ExtractorInput
+from app.memory.model import Extractor, ExtractorInput, Item
 from app.memory.narrowing import EXTRACTED, Narrowing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.records import Attempt, Loaded
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
+from app.redaction.model import Redact
+from app.redaction.patterns import pattern_redactor
 
 KIND = "note_facts"
 FACTS_MAX: Final = "DAYBOOK_FACTS__FACTS_MAX"
 BUILT_IN: Final = ExtractiveExtractor(count=text_tokens)
+
+_KEY: Final = lazy_pattern(r"(?<=\w) (?=(?:key|token)\b)", re.IGNORECASE)
+_TOLD: Final = lazy_pattern(r" (?:is|was|ist|lautet|es|est|è|é)(?: now)? (?=\S)", re.IGNORECASE)
 
 log = structlog.get_logger("daybook.engine")
 
@@ -65,7 +72,7 @@ class Noting:
                 return Outcome.UNAFFORDABLE
             most = self._config.noted_max
             noted = await asyncio.to_thread(
-                new_facts, verdict.items, reading, loaded, timezone=rules.zone, facts_max=most
+                lambda: new_facts(_without_secrets(verdict.items), reading, loaded, timezone=rules.zone, facts_max=most)
             )
         with traced(self._means.tracer, "record"):
             read = await self._read_known(loaded, noted)
@@ -206,6 +213,22 @@ def _making_way(known: Iterable[Fact], found: Merge, *, now: datetime) -> Fact |
     if past:
         return min(past, key=lambda fact: (fact.valid_to or fact.valid_from, fact.id))
     return next((fact for fact in own if fact in found.ended), None)
+
+
+@cache
+def _secrets() -> Redact:
+    """By their forms; loaded when the first fact is noted."""
+    return pattern_redactor()
+
+
+def _without_secrets(items: Iterable[Item]) -> list[Item]:
+    """Those that tell no secret: it stays in its conversation, whether or not it is redacted there."""
+    return [item for item in items if _secrets()(told := _as_assigned(item.whole_text)) == told]
+
+
+def _as_assigned(text: str) -> str:
+    """``my API_key: 4f9a`` of "my API key is 4f9a", as the patterns read it."""
+    return _TOLD.sub(": ", _KEY.sub("_", text))
 
 
 def _merged(known: Sequence[Fact], new: NewFact, read: Read) -> Merge:

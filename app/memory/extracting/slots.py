@@ -184,6 +184,12 @@ _NOT: Final = lazy_pattern(
 )
 _SUPPOSED: Final = lazy_pattern(r"(?i:if|unless|suppos(?:e|ing)|assuming|si(?! è)|wenn|falls|если)\b")
 _TITLES: Final = frozenset(terms("dr doctor mr mrs ms prof professor"))
+_MONTHS: Final = frozenset(
+    terms(
+        "january february march april june july august september october november december"
+        " jan feb mar apr jun jul aug sep sept oct nov dec"
+    )
+)
 _BEFORE: Final = 12  # characters
 _OF_NONE: Final = frozenset({"", "my", "our", "the", "a", "s", "new", "current", "total", "whole", "overall", "is"})
 
@@ -263,5 +269,7 @@ def _early(words: Sequence[str]) -> Iterator[Slot]:
     for at, word in enumerate(words[:EARLY_WORDS]):
         if (kind := _EARLY.get(word)) is not None:
             rest = [other for other in (*words[:at], *words[at + 1 :]) if other not in _TITLES]
+            if kind[0] == "date":  # the day itself is no object
+                rest = [other for other in rest if other not in _MONTHS and not any(map(str.isdecimal, other))]
             yield kind[0], rest[kind[1]] if rest else "", ""
             return

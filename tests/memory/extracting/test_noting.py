@@ -34,6 +34,16 @@ async def test_what_was_said_of_oneself_is_known_when_the_session_is_over(servic
     assert found[0]["sources"] == [sources]
 
 
+async def test_a_secret_becomes_no_fact(service: Service) -> None:
+    key, secrets = "sk-proj-" + "aB3" * 12, ("sk-4f9a8b7c6d5e", "hunter22x")
+    told = (f"My API key is {key}.", f"My API key is {secrets[0]}", f"My password is {secrets[1]}.")
+    await say(service, "I live in Lisbon.", *told, "My locker is A113.")
+    await end(service)
+    found = await texts(service)
+    assert not [text for text in found for secret in (key, *secrets) if secret in text]
+    assert {"User: I live in Lisbon.", "User: My locker is A113."} <= set(found)
+
+
 async def test_a_session_is_read_once_however_often_it_ends(service: Service) -> None:
     await say(service, "I live in Lisbon.")
     await end(service)
