@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from app.kit.days import date_phrases
 from app.kit.patterns import lazy_pattern
 from app.memory.extractive import cues
 from app.memory.model import Priority
@@ -39,7 +40,14 @@ _JOINER = "\u200d"
 _SKINS = range(0x1F3FB, 0x1F400)
 _RUN_CUT = lazy_pattern(r"(?<![!-~])[!-~]{2,40}$")  # a number, word or path between signs without spaces
 
-_ABBREVIATION = lazy_pattern(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Fig)|\b[A-Z])\.$")
+_ABBREVIATION = lazy_pattern(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Fig|Sr|Sra|Dra|Hr|Mme|Mlle|Sig|bzw|ca|z\.B|d\.h)"
+    r"|\b[A-Z])\.$"
+)
+# Of a street or a number, which a figure follows: Lindenstr. 14, Nr. 3.
+_BEFORE_FIGURE = lazy_pattern(r"(?:[Ss]tr|\b(?:Nr|nr|no|núm|Núm|Av|Ave|Apt|Rd|Blvd|Tel|Art|Abs|Kap|Vol|vol|p|pp|S))\.$")
+_DAY_OF_MONTH = lazy_pattern(r"(?<!\d)\d{1,2}\.$")  # am 1. Februar
+_DATE_CHARACTERS = 24
 _LOOK_BACK = 8  # characters: longer than any abbreviation
 # From the first of several marks on, all of them: or a row of dots would be looked through from each of its dots.
 _END = lazy_pattern(r"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]++[\"'”’)\]]*+(?=\s|$)|[。！？｡]+[”」』）]*|(?<=\])\s+|\s+(?=\[)")
@@ -82,10 +90,8 @@ def neutral(text: str) -> str:
 def _split(line: str) -> Iterator[str]:
     start = 0
     for match in _END.finditer(line):
-        if match.end() < len(line) and _ABBREVIATION.search(line[max(start, match.end() - _LOOK_BACK) : match.end()]):
+        if match.end() < len(line) and _goes_on(line, start, match.end()):
             continue
-        if match.end() < len(line) and _ENUMERATOR.fullmatch(line, start, match.end()):
-            continue  # "2." is the head of what follows
         brief = match.end() - start <= SENTENCE_CHARACTERS_MAX  # a longer quotation is cut, as any sentence is
         if brief and _is_quoting(line[start : match.end()], line[match.end() : match.end() + QUOTE_CHARACTERS_MAX]):
             continue
@@ -94,6 +100,18 @@ def _split(line: str) -> Iterator[str]:
         start = match.end()
     if sentence := line[start:].strip():
         yield sentence
+
+
+def _goes_on(line: str, start: int, end: int) -> bool:
+    """Whether the stop is none of a sentence: of an abbreviation, of a number before what it counts, of a day."""
+    last = line[max(start, end - _LOOK_BACK) : end]
+    if _ABBREVIATION.search(last) or _ENUMERATOR.fullmatch(line, start, end):
+        return True
+    if _BEFORE_FIGURE.search(last) and line[end : end + 2].strip()[:1].isdecimal():
+        return True
+    dated = line[max(start, end - _DATE_CHARACTERS) : end + _DATE_CHARACTERS] if _DAY_OF_MONTH.search(last) else ""
+    at = min(end - start, _DATE_CHARACTERS)
+    return any(phrase.start < at < phrase.end for phrase in date_phrases(dated))
 
 
 def _told_and_asked(sentence: str) -> Iterator[str]:
