@@ -58,7 +58,7 @@ _DECISION = _cue(
     r"|go ahead (?:and|with)|proceed with|i confirm"
     r"|let's (?:just )?(?:proceed|cancel|book|go ahead|move on|stick with)",
     r"결정했|(?<!설)(?<!규)(?<!수)(?<!측)(?<!지)정했|하기로|고르기로|(?<!的)(?<!来)(?<!來)(?<![没不未])(?<!没有)决定(?!的|权|性|因素)|(?<!の)決定|选定"
-    r"|決め(?!てい?(?:ません|ない|なかった)|られ)"
+    r"|決め(?!てい?(?:ません|ない|なかった)|られ)|(?:する|[くぐすつぬぶむるう])ことにし(?:ました|た(?![らい]))"
     r"|\b(?:decid(?:i|í|imos|ido)|j'ai décidé|nous avons décidé|entschieden|beschlossen|deciso|postanowi\w+"
     r"|zdecydowa\w+|решил[аи]?)\b|قررنا|قررت|तय किया|फैसला किया",
 )

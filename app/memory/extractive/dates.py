@@ -68,6 +68,19 @@ def _by(count: int, unit: str) -> Meaning:
     return lambda _match, said_on: _away(said_on, unit, count)
 
 
+def _in_month(count: int) -> Meaning:
+    """The month, or the day of it that is named."""
+
+    def meaning(match: re.Match[str], said_on: date) -> str:
+        month = _month(said_on, count)
+        if match[1] is None:
+            return month
+        name, year = month.split()
+        return _full(date(int(year), SHORT_MONTHS.index(name) + 1, int(match[1])))
+
+    return meaning
+
+
 def _month(said_on: date, count: int) -> str:
     year, month = divmod(said_on.year * len(SHORT_MONTHS) + said_on.month - 1 + count, len(SHORT_MONTHS))
     return f"{SHORT_MONTHS[month]} {date(year, 1, 1).year}"
@@ -170,6 +183,7 @@ _RULES: tuple[Rule, ...] = (
 # Without spaces what stands beside may make another word of one: 前天 is none in 目前天气, 昨年 another in 一昨年.
 _CHINESE_DAY = "[一二三四五六日天末]?+(?![围圍边邊])"
 _KOREAN_END = "(?=[^가-힣]|$|에|엔|부터|까지|쯤|는|은)"
+_ITS_DAY = r"(?:(?: ?的| ?の)? ?([0-9]{1,2}) ?[日号號일](?![间間]))?+"  # 来月3日
 _UNSPACED_RULES: tuple[Rule, ...] = (
     _rule(r"(?<!엊)(?:그저께|그제(?![가-힣]))|一昨日|(?<!さき)おととい", _by(-2, "day")),
     _rule(r"(?<![大以之提目眼面先从從当當空午年月日天周週期])前天(?![天气氣])", _by(-2, "day")),
@@ -180,8 +194,8 @@ _UNSPACED_RULES: tuple[Rule, ...] = (
     _rule(rf"(?<!下)下(?:周|[个個]?星期){_CHINESE_DAY}", _by(1, "week")),
     _rule(r"(?<!지)지난주말?+|先週", lambda _match, said_on: _week_away(said_on, -1)),
     _rule(rf"(?<!다)다음 ?주말?+{_KOREAN_END}|(?<!再)来週", lambda _match, said_on: _week_away(said_on, 1)),
-    _rule(rf"(?<!지)지난 ?달{_KOREAN_END}|(?<![上早晚])上[个個]月|先月", _by(-1, "month")),
-    _rule(rf"(?<!다)다음 ?달{_KOREAN_END}|(?<!下)下[个個]月|(?<![再本近])来月", _by(1, "month")),
+    _rule(rf"(?:(?<!지)지난 ?달{_KOREAN_END}|(?<![上早晚])上[个個]月|先月){_ITS_DAY}", _in_month(-1)),
+    _rule(rf"(?:(?<!다)다음 ?달{_KOREAN_END}|(?<!下)下[个個]月|(?<![再本近])来月){_ITS_DAY}", _in_month(1)),
     _rule(r"(?<!재)작년|(?<!지)지난해|(?<![过過])去年|(?<!一)昨年", _by(-1, "year")),
     _rule(r"내년|(?<![文说說证證声聲发發])明年|(?<![再本近原后後以将將从從])来年", _by(1, "year")),
 )

@@ -95,6 +95,8 @@ def test_an_assistant_tells_of_a_deed_or_explains(sentence: str, *, own: bool) -
         ("This makes us keep going with our passions.", False),
         ("我都会支持你的决定。", False),
         ("我决定去上海。", True),
+        ("来月引っ越すことにしました。", True),
+        ("毎朝走ることにしています。", False),
     ],
 )
 def test_a_decision_is_one_that_was_made(sentence: str, *, decides: bool) -> None:
