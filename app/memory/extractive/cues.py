@@ -178,6 +178,8 @@ _CORRECTION = _cue(
     r"|^that's not|sorry, (?:not|i|it|the|that|\d)"
     r"|(?<=, )not (?!(?:just|only|all|really|having)\b)(?:\w+ ){0,3}\w+(?=[.!]?$)",
     r"^(?:não|non|nein|nie|нет|नहीं|لا|아니|いや|不对|不對|不是)[,،、，]"
+    r"|^no, (?:perdón|perdona|espera|digo|mejor (?!no)|es (?:el|la|un|una|a)\b|son (?:los|las)\b|era (?!broma))"
+    r"|^perdón, (?:es|era|son|no)\b"
     r"|quise decir|me equivoqué|quis dizer|me enganei|je voulais dire|me suis trompée?|ich meinte"
     r"|volevo dire|mi sono sbagliat|chodziło mi|pomylił|имела? в виду|ошибся|ошиблась|قصدي|أقصد"
     r"|मेरा मतलब|아니라|말고|更正|说错|說錯|我是说|我是說|ではなく|じゃなくて|間違え",

@@ -277,6 +277,7 @@ def test_who_somebody_is_is_kept_beside_a_longer_sentence_of_the_same_message(br
         ("The refund of 189 EUR went to your Visa ending 4402.", "That's not my Visa! I paid with PayPal."),
         ("I'll bring the projector to the meeting.", "scratch what I said about the projector"),
         ("A consulta com a dentista é quinta-feira às 15h30.", "Não, é às 16h30."),
+        ("Vivo en la calle Mayor 12, 3.º B, en Getafe.", "No, perdón, es el 2.º B."),
         ("मुझे कल सुबह 10 बजे डॉक्टर शर्मा से मिलना है।", "नहीं, 11 बजे।"),
         ("أريد حجز رحلة إلى اسطنبول يوم 12 أكتوبر.", "لا، قصدي يوم 14 أكتوبر."),
     ],
