@@ -86,57 +86,23 @@ def _found(
 
 
 def _finding(index: int, position: int, code: Code, place: Placeholder | None, refused: Mapping[str, str]) -> Finding:
+    severity, message = _told(code, place, refused)
+    return Finding(severity=severity, code=code, message=message, text=index, position=position)
+
+
+def _told(code: Code, place: Placeholder | None, refused: Mapping[str, str]) -> tuple[Severity, str]:
     if place is None:
-        return _unpaired(index, position)
+        return Severity.WARNING, "this brace has no pair and stays as it is"
     match code:
-        case Code.UNKNOWN_NAME:
-            return _unknown(index, place)
-        case Code.REFUSED_ARTIFACT:
-            return _refused(index, place, refused[place.name])
+        case Code.UNKNOWN_NAME if place.default is None:
+            return Severity.ERROR, f"'{place.wanted}' has no value"
+        case Code.UNKNOWN_NAME:  # it may be missing, and is still worth a look
+            return Severity.INFO, f"'{place.wanted}' has no value, so it will be '{place.default}'"
+        case Code.REFUSED_ARTIFACT:  # an error also where it may be missing: it is there
+            return Severity.ERROR, refused[place.name]
         case _:
-            return _cached(index, place)
-
-
-def _unpaired(index: int, position: int) -> Finding:
-    return Finding(
-        severity=Severity.WARNING,
-        code=Code.UNBALANCED_BRACE,
-        message="this brace has no pair and stays as it is",
-        text=index,
-        position=position,
-    )
-
-
-def _refused(index: int, place: Placeholder, reason: str) -> Finding:
-    """An error also where it may be missing: it is there."""
-    return Finding(
-        severity=Severity.ERROR,
-        code=Code.REFUSED_ARTIFACT,
-        message=reason,
-        text=index,
-        position=place.position,
-    )
-
-
-def _unknown(index: int, place: Placeholder) -> Finding:
-    """An error where it is required; where it may be missing it is still worth a look."""
-    required = place.default is None
-    return Finding(
-        severity=Severity.ERROR if required else Severity.INFO,
-        code=Code.UNKNOWN_NAME,
-        message=f"'{place.wanted}' has no value" + ("" if required else f", so it will be '{place.default}'"),
-        text=index,
-        position=place.position,
-    )
-
-
-def _cached(index: int, place: Placeholder) -> Finding:
-    comes = "comes with each request" if place.scope is Scope.TEMP else "is stored"
-    return Finding(
-        severity=Severity.WARNING,
-        code=Code.CACHED_VALUE,
-        message=f"the value of '{place.name}' {comes} and is part of the cached prefix here:"
-        " each change of it breaks the provider's cache from here on",
-        text=index,
-        position=place.position,
-    )
+            comes = "comes with each request" if place.scope is Scope.TEMP else "is stored"
+            return Severity.WARNING, (
+                f"the value of '{place.name}' {comes} and is part of the cached prefix here:"
+                " each change of it breaks the provider's cache from here on"
+            )
