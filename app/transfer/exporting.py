@@ -106,7 +106,7 @@ class Exporting:
         async for row in store.sessions(tx, tenant, resource_id):
             async for line in self._of_session(tx, Place(tenant=tenant, key=row["key"], id=row["id"])):
                 yield line
-        async for line in store.shared(tx, tenant, shared_memory_id(tenant, resource_id)):
+        async for line in store.shared(tx, shared_memory_id(tenant, resource_id)):
             yield line
 
     async def _of_session(self, tx: Tx, place: Place) -> AsyncIterator[bytes]:

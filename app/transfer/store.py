@@ -15,28 +15,39 @@ from app.transfer.lines import Place
 
 ROWS_AT_ONCE = 8  # of a cursor: a message may have a megabyte; 50 at once would take a quarter less time
 
-# $1 is the session, $2 its key, $3 its tenant.
+# $1 is the session or the memory, $2 the session's key, $3 the tenant, $4 the resource; what a line has not is null.
+_LINE = """/* export_{name} */
+SELECT json_build_object('type', '{table}', 'session', given.key, 'data', row_to_json(found))::text
+FROM (SELECT $1::uuid, $2::text, $3::text, $4::text) AS given (id, key, tenant, resource), LATERAL ({rows}) AS found
+"""
 _ROWS = {
     "sessions": "SELECT * FROM sessions WHERE id = $1",
     "session_configs": "SELECT * FROM session_configs WHERE session_id = $1 ORDER BY number",
     "messages": "SELECT * FROM messages WHERE session_id = $1 ORDER BY seq",
     "memories": "SELECT * FROM memories WHERE id = $1",
     "memory_versions": "SELECT * FROM memory_versions WHERE memory_id = $1 ORDER BY version",
+    "session_cursors": "SELECT * FROM session_cursors WHERE memory_id = $1 ORDER BY version, session_id",
     "observations": "SELECT * FROM observations WHERE memory_id = $1 ORDER BY id",
     "reflections": "SELECT * FROM reflections WHERE memory_id = $1 ORDER BY id",
     "runs": "SELECT * FROM runs WHERE memory_id = $1 ORDER BY id",
     "state_entries": """SELECT * FROM state_entries
       WHERE tenant = $3 AND scope = 'session' AND owner = $2 ORDER BY version""",
 }
-# And of a memory that sessions share.
-_SHARED_ROWS = {
-    "session_cursors": "SELECT * FROM session_cursors WHERE memory_id = $1 ORDER BY version, session_id",
+_ROWS_OF_RESOURCE = {
+    "resources": "SELECT * FROM resources WHERE tenant = $3 AND id = $4",
+    "state_entries": """SELECT * FROM state_entries
+      WHERE tenant = $3 AND scope = 'user' AND owner = $4 ORDER BY version""",
+    "facts": f"SELECT * FROM facts WHERE tenant = $3 AND resource_id = $4 AND NOT {IS_HIDDEN} ORDER BY id",  # noqa: S608 - our own text
 }
-_LINE = """/* export_{table} */
-SELECT json_build_object('type', '{table}', 'session', session.key, 'data', row_to_json(found))::text
-FROM (SELECT $1::uuid AS id, $2::text AS key, $3::text AS tenant) AS session, LATERAL ({rows}) AS found
-"""
-LINES = {table: _LINE.format(table=table, rows=rows) for table, rows in (_ROWS | _SHARED_ROWS).items()}
+_LINES = {table: _LINE.format(name=table, table=table, rows=rows) for table, rows in _ROWS.items()}
+
+OF_SESSION = [line for table, line in _LINES.items() if table != "session_cursors"]  # only a shared memory has those
+OF_MEMORY = [
+    _LINES[table] for table in ("memories", "memory_versions", "session_cursors", "observations", "reflections", "runs")
+]
+OF_RESOURCE = [
+    _LINE.format(name=f"{table}_of_resource", table=table, rows=rows) for table, rows in _ROWS_OF_RESOURCE.items()
+]
 
 ARTIFACTS = """/* export_artifacts */
 SELECT session_id::text, name, version, media_type, size, encode(sha256, 'hex') AS sha256, created_at, content,
@@ -54,27 +65,9 @@ SELECT EXISTS (
   WHERE s.tenant = $1 AND s.resource_id = $2 AND a.object_key IS NOT NULL)
 """
 
-# Of a memory, all but what it spent.
-NOTED_TABLES = ("memories", "memory_versions", "session_cursors", "observations", "reflections", "runs")
-
-OF_RESOURCE = """/* export_sessions */
+SESSIONS = """/* export_sessions */
 SELECT id, key FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY key
 """
-
-RESOURCE = """/* export_resource */
-SELECT json_build_object('type', 'resources', 'session', NULL, 'data', row_to_json(found))::text
-FROM (SELECT * FROM resources WHERE tenant = $1 AND id = $2) AS found
-"""
-
-STATE_OF_RESOURCE = """/* export_resource_state */
-SELECT json_build_object('type', 'state_entries', 'session', NULL, 'data', row_to_json(found))::text
-FROM (SELECT * FROM state_entries WHERE tenant = $1 AND scope = 'user' AND owner = $2 ORDER BY version) AS found
-"""
-
-FACTS_OF_RESOURCE = f"""/* export_resource_facts */
-SELECT json_build_object('type', 'facts', 'session', NULL, 'data', row_to_json(found))::text
-FROM (SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} ORDER BY id) AS found
-"""  # noqa: S608 - our own text
 
 COLUMNS = """/* columns */
 SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1
@@ -129,21 +122,28 @@ async def _read(tx: Tx, statement: str, *values: Any, at_once: int = ROWS_AT_ONC
 
 
 def sessions(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[Row]:
-    return _read(tx, OF_RESOURCE, tenant, resource_id)
+    return _read(tx, SESSIONS, tenant, resource_id)
 
 
-async def of_resource(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
+async def _lines(tx: Tx, statements: Sequence[str], *values: Any) -> AsyncIterator[bytes]:
+    for statement in statements:
+        async for row in _read(tx, statement, *values):
+            yield row[0].encode() + b"\n"
+
+
+def of_resource(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
     """What is kept of the resource and of no one session: itself, its state, its facts."""
-    for statement in (RESOURCE, STATE_OF_RESOURCE, FACTS_OF_RESOURCE):
-        async for row in _read(tx, statement, tenant, resource_id):
-            yield row[0].encode() + b"\n"
+    return _lines(tx, OF_RESOURCE, None, None, tenant, resource_id)
 
 
-async def lines(tx: Tx, place: Place) -> AsyncIterator[bytes]:
+def lines(tx: Tx, place: Place) -> AsyncIterator[bytes]:
     """All that is kept of a session, table by table, but for its artifacts."""
-    for table in _ROWS:
-        async for row in _read(tx, LINES[table], place.id, place.key, place.tenant):
-            yield row[0].encode() + b"\n"
+    return _lines(tx, OF_SESSION, place.id, place.key, place.tenant, None)
+
+
+def shared(tx: Tx, memory: UUID) -> AsyncIterator[bytes]:
+    """What the sessions of a resource have together, table by table."""
+    return _lines(tx, OF_MEMORY, memory, None, None, None)
 
 
 def artifacts(tx: Tx, session: UUID) -> AsyncIterator[Row]:
@@ -173,13 +173,6 @@ async def put_deleted_artifact(tx: Tx, row: Mapping[str, Any]) -> None:
 async def columns(tx: Tx, table: str) -> dict[str, str]:
     """The table's columns, each with its type."""
     return {row["column_name"]: row["data_type"] for row in await tx.fetch(COLUMNS, table)}
-
-
-async def shared(tx: Tx, tenant: str, memory: UUID) -> AsyncIterator[bytes]:
-    """What the sessions of a resource have together, table by table."""
-    for table in NOTED_TABLES:
-        async for row in tx.cursor(LINES[table], memory, None, tenant, prefetch=ROWS_AT_ONCE):
-            yield row[0].encode() + b"\n"
 
 
 async def taken(tx: Tx, session: UUID) -> bool:
