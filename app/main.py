@@ -19,9 +19,9 @@ from app.artifacts.branching import ArtifactBranching
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
 from app.configs import auth_config, context_limits, ending_config
-from app.context.answers import Answers, AnswersConfig
+from app.context.answers import Answers
 from app.context.diff_store import DiffStore
-from app.context.previous import PreviousCalls, PreviousConfig
+from app.context.previous import PreviousCalls
 from app.context.profile import facts_max
 from app.context.reading import SnapshotReader
 from app.context.service import ContextService
@@ -245,8 +245,8 @@ def _provide_context(state: State, base: Base, memory: MemoryParts, recall: Reca
         memory=memory.service,
         clock=SystemClock(),
         answers=Answers(
-            AnswersConfig(bytes_max=settings.context.answers_bytes_max),
-            PreviousCalls(PreviousConfig(pieces_max=settings.context.previous_pieces_max)),
+            PreviousCalls(pieces_max=settings.context.previous_pieces_max),
+            bytes_max=settings.context.answers_bytes_max,
         ),
         recall=recall.service,
         recall_tokens=settings.recall.tokens,

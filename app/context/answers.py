@@ -128,19 +128,12 @@ def day_of(now: datetime, zone: tzinfo) -> date:
     return now.astimezone(zone).date()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswersConfig:
-    """``bytes_max`` 0: none is kept."""
-
-    bytes_max: int = 64 * 1024 * 1024
-
-
 class Answers:
-    """By what was asked, those given last; so many that they are at most ``bytes_max`` together."""
+    """By what was asked, those given last; so many that they are at most ``bytes_max`` together. 0: none is kept."""
 
-    def __init__(self, config: AnswersConfig, previous: PreviousCalls) -> None:
+    def __init__(self, previous: PreviousCalls, *, bytes_max: int) -> None:
         self._previous = previous
-        self._kept = LRUCache[Asked, Kept](config.bytes_max, getsizeof=attrgetter("bytes"))
+        self._kept = LRUCache[Asked, Kept](bytes_max, getsizeof=attrgetter("bytes"))
 
     def get(self, question: Asked) -> Kept | None:
         return self._kept.get(question)

@@ -8,10 +8,9 @@ from app.context.stages.breakpoints import breakpoints
 from app.context.stages.budget import budget
 from app.context.stages.continuation import continuation
 from app.context.stages.knowledge import knowledge
-from app.context.stages.observations import observations
+from app.context.stages.notes import notes
 from app.context.stages.previews import previews
 from app.context.stages.profile import profile
-from app.context.stages.reflections import reflections
 from app.context.stages.rendering import rendering
 from app.context.stages.tail import tail
 from app.context.stages.template import template
@@ -23,8 +22,7 @@ STAGES: tuple[Stage, ...] = (
     template,
     knowledge,
     profile,
-    reflections,
-    observations,
+    notes,
     continuation,
     tail,
     volatile,

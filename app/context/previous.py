@@ -5,7 +5,6 @@ displaced it, a session's last call is not known, and the answer says null.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 from uuid import UUID
 
 from cachetools import LRUCache
@@ -13,16 +12,11 @@ from cachetools import LRUCache
 from app.context.model import Format, Prefix
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreviousConfig:
-    pieces_max: int = 1_000_000
-
-
 class PreviousCalls:
     """By session and format, those called last; so many that their pieces are at most ``pieces_max`` together."""
 
-    def __init__(self, config: PreviousConfig) -> None:
-        self._prefixes = LRUCache[tuple[UUID, Format], Prefix](config.pieces_max, getsizeof=_weight)
+    def __init__(self, *, pieces_max: int) -> None:
+        self._prefixes = LRUCache[tuple[UUID, Format], Prefix](pieces_max, getsizeof=_weight)
 
     def swap(self, session: UUID, shape: Format, prefix: Prefix) -> Prefix | None:
         """Keep the prefix of this call and give that of the one before, None where it is not known."""

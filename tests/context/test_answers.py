@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.context.answers import NOTHING, Answers, AnswersConfig, Kept, Names, asked, kept_of
+from app.context.answers import NOTHING, Answers, Kept, Names, asked, kept_of
 from app.context.compile import compile_context
-from app.context.previous import PreviousCalls, PreviousConfig
+from app.context.previous import PreviousCalls
 from app.context.schemas import ContextIn, ContextQuery
 from app.context.store import UNCHANGED, Budgets, ContextStore
 from app.sessions.store import session_id
@@ -228,7 +228,7 @@ def kept(turns: int = 1, *, key: str = "s1") -> Kept:
 
 
 def answers(bytes_max: int) -> Answers:
-    return Answers(AnswersConfig(bytes_max=bytes_max), PreviousCalls(PreviousConfig()))
+    return Answers(PreviousCalls(pieces_max=1_000_000), bytes_max=bytes_max)
 
 
 @pytest.mark.parametrize(("room", "left"), [(0.0, []), (0.99, []), (1.0, [2]), (2.99, [1, 2]), (3.0, [0, 1, 2])])

@@ -1,0 +1,18 @@
+"""The log: the condensed notes, then the observed chunks (memory-rules.md section 6, parts 3 and 4)."""
+
+from dataclasses import replace
+
+from app.context.blocks import observation_blocks, reflection_blocks
+from app.context.draft import Draft
+from app.context.model import Ask, Snapshot
+
+
+def notes(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
+    """A block each, dated from the anchor date; none where the memory is switched off."""
+    if not snapshot.rules.enabled:
+        return draft
+    return replace(
+        draft,
+        reflections=reflection_blocks(snapshot.reflections, anchor=snapshot.anchor_date),
+        observations=observation_blocks(snapshot.observations, anchor=snapshot.anchor_date),
+    )
