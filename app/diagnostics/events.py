@@ -9,7 +9,7 @@ before it, and is told again.
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
@@ -34,7 +34,7 @@ class Place:
     life: int = 0
 
     def __str__(self) -> str:
-        return f"{self.seq}.{self.version}.{self.observation}.{self.run}.{self.expired}.{self.life}"
+        return ".".join(map(str, astuple(self)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
 """The reads of diagnostics, which cross domains. ``/memory`` is one statement over what is live or deleted."""
 
-from dataclasses import fields
+from dataclasses import astuple
 from typing import Any
 from uuid import UUID
 
-from app.diagnostics.events import Place
+from app.diagnostics.events import NUMBERS, Place
 from app.kit.db import Database, Row
 from app.memory.changing.moments import cursor
 from app.memory.model import Observation, Reflection
@@ -99,14 +99,14 @@ FROM runs r WHERE memory_id = $1 AND id < $2 AND ($3::text IS NULL OR outcome = 
 """
 
 
-# What happened after a place ($2 to $5, $7, $8: seq, version, observation, run, what expired, life; null: from now on).
+# What happened after a place ($2 to $7, its numbers in their order; null: from now on), of each kind the first $8.
 # One of another life, or beyond the newest message or version, is of a session of this key that was deleted, or of a
 # database before an older backup took its place, whose numbers come again: all is told. A chunk was computed ahead if
 # it is older than the version it was born in. Facts are those of the run that was recorded with them.
 EVENTS = """/* events */
 WITH memory AS (
   SELECT m.*, s.last_seq, s.total_tokens, s.expired_seq, s.resource_id, s.life,
-    coalesce($8::bigint NOT IN (0, s.life) OR $2::bigint > s.last_seq OR $3::bigint > coalesce(m.log_version, 0), false)
+    coalesce($7::bigint NOT IN (0, s.life) OR $2::bigint > s.last_seq OR $3::bigint > coalesce(m.log_version, 0), false)
       AS anew
   FROM (SELECT *, next_seq - 1 AS last_seq, (extract(epoch FROM created_at) * 1000000)::bigint AS life FROM sessions) s
   LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
@@ -117,7 +117,7 @@ WITH memory AS (
       ELSE coalesce($4, (SELECT max(id) FROM observations WHERE memory_id = memory.id), 0) END AS observation,
     CASE WHEN anew THEN 0
       ELSE coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = memory.id), 0) END AS run,
-    CASE WHEN anew THEN 0 ELSE coalesce($7, expired_seq) END AS expired, life
+    CASE WHEN anew THEN 0 ELSE coalesce($6, expired_seq) END AS expired, life
   FROM memory
 )
 SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.last_seq > p.seq AS appended,
@@ -132,10 +132,10 @@ SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.l
      FROM observations o
      LEFT JOIN memory_versions v ON v.memory_id = o.memory_id AND v.version = o.born_version
      WHERE o.memory_id = m.id AND o.id > p.observation AND (o.status = 'buffered' OR o.created_at < v.at)
-     ORDER BY o.id LIMIT $6) e) AS buffered,
+     ORDER BY o.id LIMIT $8) e) AS buffered,
   (SELECT coalesce(jsonb_agg(e ORDER BY e.version), '[]') FROM (
      SELECT version, cause, at FROM memory_versions WHERE memory_id = m.id AND version > p.version
-     ORDER BY version LIMIT $6) e) AS versions,
+     ORDER BY version LIMIT $8) e) AS versions,
   (SELECT coalesce(jsonb_agg(e ORDER BY e.id), '[]') FROM (
      SELECT r.id, r.kind, r.outcome, r.error, r.from_seq, r.to_seq, n.facts, r.at,
             CASE WHEN r.session_id IS NOT NULL THEN (SELECT key FROM sessions WHERE id = r.session_id) END AS session
@@ -144,7 +144,7 @@ SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.l
        WHERE r.kind = 'note_facts' AND r.outcome = 'recorded'
          AND f.tenant = m.tenant AND f.resource_id = m.resource_id AND f.created_at = r.at) n
      WHERE r.memory_id = m.id AND r.id > p.run AND (r.outcome <> 'recorded' OR n.facts > 0)
-     ORDER BY r.id LIMIT $6) e) AS runs
+     ORDER BY r.id LIMIT $8) e) AS runs
 FROM memory m, place p
 """
 
@@ -170,13 +170,12 @@ class DiagnosticsStore:
 
     async def events(self, session: UUID, place: Place | None) -> tuple[Place, Row] | None:
         """Where the look began, and what happened after it; None for a session never seen. No ``place`` is now."""
-        numbers = (None,) * 4 if place is None else (place.seq, place.version, place.observation, place.run)
-        expired, life = (None, None) if place is None else (place.expired, place.life)
+        numbers = (None,) * len(NUMBERS) if place is None else astuple(place)
         async with self._database.connection() as connection:
-            row = await connection.fetchrow(EVENTS, session, *numbers, EVENTS_MAX, expired, life)
+            row = await connection.fetchrow(EVENTS, session, *numbers, EVENTS_MAX)
         if row is None:
             return None
-        return Place(**{number.name: row[number.name] for number in fields(Place)}), row
+        return Place(**{name: row[name] for name in NUMBERS}), row
 
     async def log(self, session: UUID, version: int | None) -> tuple[Row, list[Observation], list[Reflection]] | None:
         """The version's row and the log at it; None for a session never seen. ``version`` None is the newest."""

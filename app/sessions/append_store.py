@@ -29,9 +29,9 @@ from app.kit.json import dumps
 from app.kit.offload import offloaded
 from app.sessions.model import ActorUsage, Kind, MemoryCounters, MemoryDefaults, NewMessage, Role, text_of
 from app.sessions.phrases import turns
-from app.sessions.store import counters_of, session_id
+from app.sessions.store import COUNTED, counters_of, session_id
 from app.sessions.together import Together
-from app.sessions.waking import DUE, woken
+from app.sessions.waking import woken
 
 APPEND_TRIES = 3
 SEEN_TOO_EARLY = (asyncpg.UniqueViolationError, asyncpg.DivisionByZeroError)  # messages' ids; their session, memory
@@ -76,13 +76,8 @@ _GROWN = """
     actor_written_tokens = s.actor_written_tokens + $22,
     actor_output_tokens = s.actor_output_tokens + $23,
     actor_cost_usd = coalesce(s.actor_cost_usd + $24, $24, s.actor_cost_usd)"""
-# Without messages it may get another resource; but not where it would leave a memory that it shares.
-_OF_RESOURCE = "($15::text IS NULL OR s.resource_id = $15 OR s.next_seq = 1 AND s.memory_id = s.id)"
 _PUT = """s.next_seq, s.total_tokens, s.resource_id, s.config, s.anchor_date,
             coalesce(s.cold_at = now(), false) AS cold"""
-
-_MEMORY = f"""m.pending_tokens, m.observation_tokens, m.due_at,
-       {DUE}, m.lease_owner, m.lease_step, m.attempts, m.paused"""
 _COLUMNS = """(session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
                         created_at, metadata, observe, trust, anchor_date)"""
 
@@ -95,7 +90,8 @@ def _woken(*, grown: str, look: str, cold: str) -> str:
 # And $26 the tenant, $27 the session's key, $28 wake_tokens. What a retention rule has removed was stored, and there is
 # nothing left to compare (docs/decisions/0031). What is known is of the session that was there when the statement
 # began: where another has taken its place, it divides by zero. What a constraint of the table refuses, Postgres would
-# tell its log with the message.
+# tell its log with the message. Without messages a session may get another resource, but not where it would leave a
+# memory that it shares.
 _GENERAL = """/* append */
 WITH input AS (
   SELECT * FROM {input}
@@ -120,7 +116,7 @@ WITH input AS (
   SELECT $14, $26, $27, $15, $14, 1 + n, tokens, (newest AT TIME ZONE $16)::date, $18, $19, $20, $21, $22, $23, $24
   FROM total
   ON CONFLICT (id) DO UPDATE SET {grown}
-  WHERE {of_resource}
+  WHERE $15::text IS NULL OR s.resource_id = $15 OR s.next_seq = 1 AND s.memory_id = s.id
   RETURNING s.id, s.memory_id, {put}, s.created_at
 ), wake AS (
   INSERT INTO memories AS m (id, tenant, pending_tokens, wake_tokens, due_at)
@@ -158,7 +154,7 @@ LEFT JOIN session ON true LEFT JOIN memory m ON true ORDER BY i.ord
 # What is answered of the messages is known but for the first's seq, which is NULL where nothing was stored. A session
 # that gets its resource with its first message may get another memory too: that is not for this statement. Where a
 # message was not counted, it divides by zero as above.
-_OF_NEW = """/* append_new */
+_OF_NEW = """/* {name} */
 WITH put AS (
   UPDATE sessions s SET {grown}
   FROM (
@@ -183,7 +179,7 @@ SELECT put.next_seq - $26::bigint AS seq, put.resource_id, put.config, m.id AS m
 FROM (SELECT) AS asked LEFT JOIN (put CROSS JOIN wake m) ON true
 """
 
-_SHARED = {"of_resource": _OF_RESOURCE, "put": _PUT, "columns": _COLUMNS, "memory": _MEMORY}
+_SHARED = {"put": _PUT, "columns": _COLUMNS, "memory": COUNTED}
 
 APPEND = _GENERAL.format(
     **_SHARED,
@@ -199,9 +195,8 @@ _NEW = _SHARED | {
     "woken": _woken(grown="$29::bigint", look="$30::bool", cold="put.cold"),
 }
 # Knowing the session a plan for a list would be made anew for each (context/store.py).
-APPEND_NEW = _OF_NEW.format(**_NEW, input=_INPUT, session="(SELECT $14)", ids="ANY($1::text[])")
-APPEND_ONE = _OF_NEW.format(**_NEW, input=_INPUT_OF_ONE, session="$14", ids="$1::text")
-APPEND_ONE = APPEND_ONE.replace("append_new", "append_one", 1)
+APPEND_NEW = _OF_NEW.format(**_NEW, name="append_new", input=_INPUT, session="(SELECT $14)", ids="ANY($1::text[])")
+APPEND_ONE = _OF_NEW.format(**_NEW, name="append_one", input=_INPUT_OF_ONE, session="$14", ids="$1::text")
 
 
 class Appended(NamedTuple):

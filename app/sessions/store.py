@@ -84,9 +84,11 @@ SELECT number, changed_at, from_seq, version, config FROM session_configs
 WHERE session_id = $1 AND number > $2 ORDER BY number LIMIT $3
 """
 
+# Of a memory ``m``, beside its id and a config: what ``counters_of`` reads.
+COUNTED = f"m.pending_tokens, m.observation_tokens, m.due_at, {DUE}, m.lease_owner, m.lease_step, m.attempts, m.paused"
+
 COUNTERS = f"""/* counters */
-SELECT m.id AS memory_id, s.config, m.pending_tokens, m.observation_tokens, m.due_at,
-       {DUE}, m.lease_owner, m.lease_step, m.attempts, m.paused
+SELECT m.id AS memory_id, s.config, {COUNTED}
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 LIMIT 1
 """  # noqa: S608 - our own text
 
