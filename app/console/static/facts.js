@@ -4,7 +4,7 @@ import { html, useEffect, useRef, useState } from "./html.js";
 import { call, mayChange, resource, some } from "./api.js";
 import { CATEGORIES, Fact, FactFields, noted } from "./fact.js";
 import { Options, TimeField, fromField, toField } from "./fields.js";
-import { Ask, Notice, useLoaded } from "./parts.js";
+import { Ask, Notice, Unread, useLoaded } from "./parts.js";
 
 const VALIDITIES = { current: "what holds", past: "what held", all: "all" };
 const AT_FIRST = { category: "", validity: "current", at: null, words: "" };
@@ -29,8 +29,7 @@ function Facts({ name, resourceId, change, again, onCite }) {
   );
   const [led, lead] = useLed(found);
   const show = (id) => (setWanted({ ...AT_FIRST, validity: "all" }), setPages(Infinity), lead({ id }));
-  if (error && !found) return html`<${Notice} kind="error">${error}<//>`;
-  if (!found) return html`<p aria-busy="true">Loading</p>`;
+  if (!found) return html`<${Unread} error=${error} />`;
   const shown = found.items.filter((fact) => fact.text.toLocaleLowerCase().includes(words));
   return html`
     <${Filters} wanted=${wanted} onWant=${want} />

@@ -2,7 +2,7 @@
 
 import { html, useState } from "./html.js";
 import { get, key } from "./api.js";
-import { Figure, Notice, ago, count, dollars, many, short, useLooks, when, worded, zone } from "./parts.js";
+import { Figure, Notice, ago, count, dollars, many, pageOf, short, useLooks, when, worded, zone } from "./parts.js";
 import { wanting } from "./wanting.js";
 
 const KEPT_MAX = 120; // looks that the curve shows: ten minutes
@@ -166,7 +166,7 @@ function Failing({ causes, onStatus }) {
         <span class="tag">${many(cause.memories, "memory", "memories")}</span>
         <span class="right">${many(cause.attempts, "time")} in a row · last ${when(cause.last_at)} · next ${when(cause.next_at)}</span></div>
       <p class="wrong">${cause.message}</p>
-      <p class="hint">${cause.sessions.map((name) => html`<a href=${`#/${encodeURIComponent(name)}/runs`}>${name}</a> `)}
+      <p class="hint">${cause.sessions.map((name) => html`<a href=${pageOf(name, "runs")}>${name}</a> `)}
         ${cause.memories > cause.sessions.length && html`and more: <button class="plain" onClick=${() => onStatus("stalled")}>stalled</button>,${" "}
           <button class="plain" onClick=${() => onStatus("backing_off")}>backing off</button>`}</p></li>`)}</ul>`;
 }

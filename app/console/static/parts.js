@@ -26,6 +26,9 @@ export const Status = ({ of }) => html`<span class=${`status ${of}`}>${worded(of
 export const Notice = ({ kind = "info", children }) =>
   html`<p class=${`notice ${kind}`} role=${kind === "error" ? "alert" : "status"}>${children}</p>`;
 
+// In place of what is not loaded: why not, or that it is on its way.
+export const Unread = ({ error }) => (error ? html`<${Notice} kind="error">${error}<//>` : html`<p aria-busy="true">Loading</p>`);
+
 export const Figure = ({ name, value, hint, children }) =>
   html`<div><dt>${name}</dt><dd>${value}</dd>${hint && html`<dd class="hint">${hint}</dd>`}${children}</div>`;
 
@@ -122,7 +125,8 @@ export function useSeen() {
 export const numbers = ({ from, to }) => (from === to ? `#${from}` : `#${from}-${to}`);
 
 // The address of messages of a session.
-export const inTimeline = (name, from, to = from) => `#/${encodeURIComponent(name)}/timeline/${from}-${to}`;
+export const pageOf = (name, view) => `#/${encodeURIComponent(name)}${view ? `/${view}` : ""}`;
+export const inTimeline = (name, from, to = from) => pageOf(name, `timeline/${from}-${to}`);
 
 export const isShared = (memory) => memory.scope === "resource";
 

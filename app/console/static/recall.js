@@ -3,7 +3,7 @@
 import { html, useState } from "./html.js";
 import { call, key, resource, session } from "./api.js";
 import { Options, TimeField, fromField, toField } from "./fields.js";
-import { Notice, Text, many, useLoaded, when } from "./parts.js";
+import { Notice, Text, many, pageOf, useLoaded, when } from "./parts.js";
 import { Source } from "./sources.js";
 
 const KINDS = ["messages", "observations", "facts"];
@@ -81,7 +81,7 @@ const Hit = ({ hit, name, onCite }) => html`<li class=${`note hit ${hit.kind} ${
   <div class="line"><b>${hit.kind}</b> <span>${[hit.role, hit.name].filter(Boolean).join(" ")}</span>
     ${hit.trust && hit.trust !== "user" && html`<span class="tag" title="Whose word it is">${hit.trust}</span>`}
     ${hit.session ? html`<${Source} of=${hit.session} ...${hit} name=${name} onCite=${onCite} />`
-      : html`<a href=${`#/${encodeURIComponent(name)}/facts`}>noted by hand</a>`}
+      : html`<a href=${pageOf(name, "facts")}>noted by hand</a>`}
     <span class="right"><span title="Comparable within one answer only">score ${score.format(hit.score)}</span> · ${
       hit.kind === "fact" && "since "}${when(hit.created_at)}</span></div>
   <${Beside} those=${hit.neighbours.filter(({ seq }) => seq < hit.from_seq)} />

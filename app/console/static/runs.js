@@ -3,7 +3,7 @@
 import { html, useState } from "./html.js";
 import { session, some } from "./api.js";
 import { Options } from "./fields.js";
-import { Notice, Text, count, dollars, useLoaded, when } from "./parts.js";
+import { Notice, Text, Unread, count, dollars, useLoaded, when } from "./parts.js";
 
 export function RunsView({ name, change }) {
   const [asked, ask] = useState({ outcome: "", pages: 1 });
@@ -12,8 +12,7 @@ export function RunsView({ name, change }) {
     async (signal) => ({ asked, ...(await some(`${session(name)}/memory/runs`, { outcome }, pages, signal)) }),
     [name, change, asked],
   );
-  if (error && !found) return html`<${Notice} kind="error">${error}<//>`;
-  if (!found) return html`<p aria-busy="true">Loading</p>`;
+  if (!found) return html`<${Unread} error=${error} />`;
   return html`
     <div class="filters"><label>Outcome <select onChange=${(event) => ask({ outcome: event.target.value, pages: 1 })}>
       <option value="">any</option><${Options} of=${["recorded", "rejected", "failed"]} chosen=${outcome} /></select></label></div>

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "./html.js";
 import { call, get, listen, mayChange, session } from "./api.js";
-import { Ask, Figure, Notice, Status, ago, count, dollars, inTimeline, many, short, useLoaded, useSeen, when } from "./parts.js";
+import { Ask, Figure, Notice, Status, ago, count, dollars, inTimeline, many, pageOf, short, useLoaded, useSeen, when } from "./parts.js";
 import { CoverageMap } from "./coverage.js";
 import { Timeline } from "./timeline.js";
 import { LogView } from "./log.js";
@@ -75,7 +75,7 @@ export function SessionPage({ name, tab, cite }) {
     <${CoverageMap} memory=${memory} onShow=${show} />
     <nav class="tabs" aria-label="Views">
       ${Object.entries(VIEWS).filter(([id]) => id !== "facts" || resourceId).map(
-        ([id, [named]]) => html`<a href=${`#/${encodeURIComponent(name)}/${id}`}
+        ([id, [named]]) => html`<a href=${pageOf(name, id)}
           aria-current=${id === view ? "page" : undefined}>${named}</a>`,
       )}
     </nav>

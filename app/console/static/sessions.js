@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from "./html.js";
 import { some } from "./api.js";
 import { Options } from "./fields.js";
-import { Notice, Status, ago, short, useLooks, worded } from "./parts.js";
+import { Notice, Status, ago, pageOf, short, useLooks, worded } from "./parts.js";
 
 const STATUSES = ["idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"];
 
@@ -36,7 +36,7 @@ export function SessionList({ chosen, status, onStatus }) {
 }
 
 const Item = ({ item, chosen }) => html`<li>
-  <a href=${`#/${encodeURIComponent(item.session)}`} aria-current=${chosen ? "page" : undefined}>
+  <a href=${pageOf(item.session)} aria-current=${chosen ? "page" : undefined}>
     <span class="key">${item.session}</span> <${Status} of=${item.memory.status} />
     <span class="hint">${short.format(item.last_seq)} ${item.last_seq === 1 ? "message" : "messages"} · lag ${short.format(item.memory.pending_tokens)} tokens
       ${item.memory.pending_tokens > 0 && html` · ${ago(item.memory.pending_seconds)}`}</span>

@@ -1,7 +1,7 @@
 // What something rests on, as links to the messages.
 
 import { html } from "./html.js";
-import { inTimeline, numbers } from "./parts.js";
+import { inTimeline, numbers, pageOf } from "./parts.js";
 
 // Numbers that follow each other are told as one range.
 function ranges(seqs) {
@@ -16,7 +16,7 @@ function ranges(seqs) {
 // Messages `cites` of the session `of`, else its `from_seq` to `to_seq`; `name` is the session that is shown.
 export function Source({ of, cites, from_seq, to_seq, name, onCite }) {
   const found = cites.length ? ranges(cites) : [{ from: from_seq, to: to_seq }];
-  return html`<span class="source">${of === name ? of : html`<a href=${`#/${encodeURIComponent(of)}`}>${of}</a>`} ${
+  return html`<span class="source">${of === name ? of : html`<a href=${pageOf(of)}>${of}</a>`} ${
     found.map((range) => of === name
       ? html`<button class="cite" title="Show in the timeline" onClick=${() => onCite(range.from, range.to)}>${numbers(range)}</button>${" "}`
       : html`<a class="cite" title=${`Show in ${of}`} href=${inTimeline(of, range.from, range.to)}>${numbers(range)}</a>${" "}`)}</span>`;

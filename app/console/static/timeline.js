@@ -3,7 +3,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";
 import uPlot from "./vendor/uplot.js";
 import { all, get, session, some } from "./api.js";
-import { Message, Notice, Text, cited, count, isShared, short, span, useLoaded } from "./parts.js";
+import { Message, Notice, Text, Unread, cited, count, isShared, short, span, useLoaded } from "./parts.js";
 import { growth } from "./growth.js";
 
 const PAGE = 60;
@@ -42,8 +42,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
     led.current = cite;
     document.getElementById(`message-${cite.from}`)?.focus();
   }, [cite, found]);
-  if (error && !found) return html`<${Notice} kind="error">${error}<//>`;
-  if (!found) return html`<p aria-busy="true">Loading</p>`;
+  if (!found) return html`<${Unread} error=${error} />`;
   const { messages, older } = found;
   if (memory.cursor.last_seq === 0) return html`<p class="hint">There is no message yet.</p>`;
   const newest = messages[0]?.seq ?? 0;
