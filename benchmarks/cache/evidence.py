@@ -53,7 +53,7 @@ def cited_words(system: Sequence[str]) -> dict[int, list[frozenset[str]]]:
     """The words of the lines that cite a message, by its seq."""
     found = defaultdict(list)
     for item in chain.from_iterable(map(items_of, system)):
-        words = frozenset(terms(" ".join([item.text, *(detail.text for detail in item.details)])))
+        words = frozenset(terms(item.whole_text))
         for seq in {seq for cite in item.all_cites for seq in range(cite.first, cite.last + 1)}:
             found[seq].append(words)
     return found

@@ -19,11 +19,10 @@ import psutil
 from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
 from app.kit.signals import leave_when_told
 from app.settings import PREFIX
-from benchmarks.service import wait_until_ready
+from benchmarks.service import STOP_SECONDS_MAX, wait_until_ready
 from benchmarks.speed.targets import KEY
 from tests.journeys.processes import free_port
 
-STOP_SECONDS_MAX = 30.0
 LOOK_SECONDS = 0.005
 UNCOMPILED = ("PYTHONDONTWRITEBYTECODE",)  # with it each start compiles the service anew, which no operator's does
 MODEL_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")  # a key in the surroundings would choose the provider
