@@ -36,9 +36,14 @@ READ_AGAIN = f"""/* read_again */
 UPDATE sessions SET facts_seq = {AGAIN}, waiting = {waiting(facts_seq=AGAIN)} WHERE id = $1 AND facts_seq > $2::bigint
 """  # noqa: S608 - our own statement
 
-# The branches that begin with what a session says, before they are given to its own parent.
+# The branches that begin with what a session says, before they are given to its own parent. ``unread`` is the first
+# message that the session is to be read from again, while the branch, which has not read it, counts it as read.
 HEIRS = """/* heirs */
-SELECT s.id, s.key, s.branched_at_seq AS last_seq FROM sessions p
+SELECT s.id, s.key, s.branched_at_seq AS last_seq, CASE WHEN s.facts_seq > p.facts_seq AND NOT EXISTS (
+         SELECT FROM runs r WHERE r.memory_id = s.memory_id AND r.kind = 'note_facts' AND r.outcome = 'recorded'
+           AND r.from_seq <= p.facts_seq + 1 AND coalesce(r.session_id, r.memory_id) = s.id
+       ) THEN p.facts_seq + 1 END AS unread
+FROM sessions p
 JOIN sessions s ON s.tenant = p.tenant AND s.branched_from = p.key AND s.created_at >= p.created_at
 WHERE p.id = $1 AND s.resource_id = p.resource_id ORDER BY s.id
 """
@@ -193,7 +198,8 @@ async def _inherit(tx: Tx, session: UUID, dropped: Dropped) -> None:
     told = replace(told, corrections=(*told.corrections, *dropped.corrections))
     cited = told.unwanted.union(*(one.source.cites for one in told.corrections))
     for heir in heirs:
-        branch, since = heir["id"], dropped.first
+        branch = heir["id"]
+        since = min((seq for seq in (dropped.first, heir["unread"]) if seq is not None), default=None)
         if since is not None and since <= heir["last_seq"]:
             await _reread(tx, branch, derived_since(branch, since), since=since)
         rows = await tx.fetch(SAID_ALIKE, session, branch, list(cited), heir["last_seq"])

@@ -263,6 +263,35 @@ async def test_what_was_corrected_of_a_parent_and_waits_to_be_noted_again_is_so_
     assert [fact["category"] for fact in await facts(service)] == ["profile", "insight"]
 
 
+@pytest.mark.parametrize("gone", [["s1"], ["s1", "s2"], ["s2", "s1"]])
+async def test_what_was_to_be_read_again_of_a_parent_is_read_of_its_branch(service: Service, gone: list[str]) -> None:
+    """Also where all that was noted of the parent is gone, so that nothing tells that it was."""
+    await told_of_ana(service)
+    for parent, key in (("s1", "s2"), ("s2", "s3")):
+        assert (await service.client.post(f"/sessions/{parent}/branch", json={"key": key})).status_code == 201
+    for key in ("s1", "s2"):
+        await service.configure(key, enabled=False)  # so it is not read again
+    assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
+    assert await texts(service) == []
+    for key in gone:
+        assert (await service.client.delete(f"/sessions/{key}")).status_code == 200
+    left = "s3" if "s2" in gone else "s2"
+    await service.configure(left, enabled=True)
+    await end(service, left)
+    assert await texts(service) == ["User: I live in Lisbon.", "User: I prefer a window seat."]
+
+
+async def test_what_a_branch_was_read_for_is_not_read_again_as_a_parent_goes_that_never_was(service: Service) -> None:
+    await say(service, "I live in Lisbon.")
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    await say(service, "I own a dog.", key="s2")
+    await end(service, "s2")
+    noted = await facts(service)
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await service.context("s2", min_seq=1, wait_ms=WAIT_MS)
+    assert (len(noted), await facts(service)) == (2, noted)
+
+
 async def test_what_a_branch_says_by_itself_is_noted_whatever_was_taken_back_of_its_parent(service: Service) -> None:
     """Where the branch left it another message has the same number, and may say the same."""
     await say(service, "I live in Lisbon.")
