@@ -1,6 +1,7 @@
 """The Reflect and Consolidate steps: condense a part of the log, judge the result, and replace the part by it."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -18,11 +19,11 @@ from app.memory.gates import Rejection, Verdict, restore
 from app.memory.judging import judged_reflection
 from app.memory.log import render
 from app.memory.means import Means
-from app.memory.model import Reflector, ReflectorInput
+from app.memory.model import Item, Reflector, ReflectorInput
 from app.memory.narrowing import CONDENSED, Narrowing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
-from app.memory.protected import coverage, protected
-from app.memory.records import Attempt
+from app.memory.protected import coverage, lost, protected
+from app.memory.records import Attempt, Run
 from app.memory.reflection_sources import (
     Sources,
     consolidate_sources,
@@ -109,13 +110,14 @@ class Reflecting:
         Stops at a result below the target. After one that lost protected lines, or a call that failed, no harder try
         is made and the best earlier result is taken. None if every result was no smaller than its sources, or if a
         cap on cost forbade the first call; then there are no runs. Raises StepFailed if there is no valid result for
-        any other reason.
+        any other reason. The record of the result's call tells how many protected lines are lost, as there was no room
+        to put them back.
         """
         source = reflector_input(attempt.loaded, attempt.rules, sources)
         target = target_tokens(attempt.rules, sources)
         guarded = await aside(protected, sources.items)
         best: Verdict | None = None
-        before = len(attempt.runs)
+        before, written = len(attempt.runs), 0
         reasons: list[Rejection] = []
         for compression in range(1, len(COMPRESSION_SHARES) + 1):
             harder = replace(source, compression=compression)
@@ -133,16 +135,14 @@ class Reflecting:
                 continue
             faithful = not guarded or await aside(coverage, guarded, verdict.items) > PROTECTED_COVERAGE
             if best is None or (faithful and verdict.tokens < best.tokens):
-                best = verdict
+                best, written = verdict, len(attempt.runs) - 1
             if not faithful or best.tokens < target:
                 break
             source = replace(source, rejected=verdict.reason)
         tried = len(attempt.runs) - before == len(COMPRESSION_SHARES)
         if reasons and best is None and not (tried and all(reason is Rejection.NOT_SMALLER for reason in reasons)):
             raise _rejected(reasons[-1])
-        if best is not None:
-            best = await aside(restore, best, guarded, limit_tokens=restored_most(sources), size=sources.numbering.size)
-        return best
+        return None if best is None else await _restored(best, guarded, sources, attempt.runs, written)
 
     async def _try(
         self, calling: Calling[ReflectorInput], attempt: Attempt, source: ReflectorInput, sources: Sources
@@ -194,6 +194,15 @@ def named_verdict(verdict: Verdict, numbering: Numbering) -> Verdict:
     """The verdict with its citations naming the conversations of a shared log again, as its tokens were counted."""
     items = numbering.named(verdict.items)
     return replace(verdict, items=items, text=render(items))
+
+
+async def _restored(best: Verdict, guarded: Sequence[Item], sources: Sources, runs: list[Run], written: int) -> Verdict:
+    """With the protected lines it lost; the run that wrote it is told for how many of them there is no room."""
+    best = await aside(restore, best, guarded, limit_tokens=restored_most(sources), size=sources.numbering.size)
+    if gone := await aside(lost, guarded, best.items):
+        told = f"no room for {len(gone)} of the {len(guarded)} protected lines"
+        runs[written] = replace(runs[written], error=told)
+    return best
 
 
 def _rejected(reason: Rejection) -> StepFailed:

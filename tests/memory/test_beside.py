@@ -22,7 +22,7 @@ from app.memory.extractive.reflector import reflections
 from app.memory.gates import restore
 from app.memory.judging import judged_facts, judged_observation, judged_reflection
 from app.memory.model import Call, Draft, ExtractorInput, ObserverInput, ReflectorInput
-from app.memory.protected import coverage, protected
+from app.memory.protected import coverage, lost, protected
 from app.memory.rules import Rules
 from app.memory.steps import Buffer, Observe
 from tests.memory.extractive.measure import conversation
@@ -92,6 +92,7 @@ def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared
     )
     guarded = both(protected, verdict.items)
     both(coverage, guarded, smaller.items)
+    both(lost, guarded, smaller.items)
     both(restore, smaller, guarded, limit_tokens=None, size=NO_NAMES.size)
 
     for source in (ExtractorInput(messages=span.messages), ExtractorInput(items=verdict.items)):

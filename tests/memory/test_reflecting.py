@@ -390,9 +390,21 @@ async def test_more_than_0_8_of_the_protected_lines_are_to_survive_a_try(protect
 
 async def test_lines_that_are_put_back_leave_a_tenth_or_a_log_of_such_lines_would_never_shrink() -> None:
     rents = [replace(RENT, text=f"User pays Olga Petrova {euros} euros of rent.") for euros in range(1_000, 1_100)]
-    verdict, _ = await tried(ScriptedReflector(HARD), *rents)
+    verdict, runs = await tried(ScriptedReflector(HARD), *rents)
     facts = [Item(text=text, priority=Priority.MEDIUM, day="May 2, 2026") for text in FACTS]
     assert verdict is not None
     assert verdict.tokens <= RESTORED_SHARE * text_tokens(render([*facts, *rents])) + 50  # the facts' citations
     assert rents[-1].text in verdict.text
     assert rents[0].text not in verdict.text
+    left_out = sum(rent.text not in verdict.text for rent in rents)
+    assert [run.error for run in runs] == [f"no room for {left_out} of the 100 protected lines"]
+
+
+async def test_the_run_whose_result_is_kept_tells_what_it_had_no_room_for() -> None:
+    rents = [replace(RENT, text=f"User pays Olga Petrova {euros} euros of rent.") for euros in range(1_000, 1_100)]
+    kept = "\n".join(f"* 🔴 {rent.text}" for rent in rents[:85])
+    verdict, runs = await tried(ScriptedReflector(kept, HARDER), *rents)
+    assert verdict is not None
+    left_out = sum(rent.text not in verdict.text for rent in rents)
+    assert left_out > 0
+    assert [run.error for run in runs] == [f"no room for {left_out} of the 100 protected lines", None]
