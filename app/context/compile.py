@@ -64,5 +64,6 @@ def _tokens(layout: Layout) -> dict[str, int]:
 
 def _notices(snapshot: Snapshot, omitted: Omitted) -> tuple[str, ...]:
     lagging = [PAUSED] if snapshot.paused else [LAGGING] if snapshot.lagging else []
-    left = [left_out(omitted.unobserved_messages)] if omitted.unobserved_messages else []
+    unobserved = omitted.unobserved_messages if snapshot.rules.enabled else 0  # else no notes are to come
+    left = [left_out(unobserved)] if unobserved else []
     return tuple(lagging + left)
