@@ -207,15 +207,22 @@ def _text(content: Any) -> str:
 
 
 def read_usage(completion: ChatCompletion) -> Usage:
-    """``prompt_tokens`` is already the whole input. Some compatible servers send no usage at all, or null in it."""
+    """``prompt_tokens`` is already the whole input, but a gateway before Anthropic's API may pass its numbers on.
+
+    These leave out what was read from or written to the cache, which shows where that is more than the whole. Some
+    compatible servers send no usage at all, or null in it.
+    """
     usage = completion.usage
     if usage is None:
         return Usage()
     details = usage.prompt_tokens_details
+    whole = tokens(usage.prompt_tokens)
+    read = tokens(details.cached_tokens if details else None)
+    written = tokens(details.cache_write_tokens if details else None)
     return Usage(
-        input_tokens=tokens(usage.prompt_tokens),
-        cached_input_tokens=tokens(details.cached_tokens if details else None),
-        cache_write_tokens=tokens(details.cache_write_tokens if details else None),
+        input_tokens=whole if whole >= read + written else tokens(whole + read + written),
+        cached_input_tokens=read,
+        cache_write_tokens=written,
         output_tokens=tokens(usage.completion_tokens),
     )
 

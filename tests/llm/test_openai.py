@@ -10,6 +10,7 @@ from app.llm.calls import TOKENS_MAX, understood
 from app.llm.complaints import Complaint
 from app.llm.openai import TRIES, Parameters, client, is_own, read_reply, read_usage
 from app.llm.port import LlmConfig, ModelError, ModelRequest, Provider, Stop, Usage
+from app.llm.prices import cost_usd
 from tests.model_server import ModelServer, Said
 
 ASK = ModelRequest(system="s", prompt="p", max_output_tokens=10)
@@ -244,6 +245,18 @@ def test_tokens_as_servers_tell_them_are_a_number_that_can_be_stored(told: objec
     assert read_usage(completion(usage=usage)) == Usage(
         input_tokens=counted, cached_input_tokens=counted, output_tokens=counted
     )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "cached", "written", "whole"),
+    [(100, 90, 10, 100), (100, 100, 0, 100), (4, 90, 10, 104), (95, 90, 10, 195), (0, 90, 0, 90)],
+)
+def test_a_gateway_that_counts_only_new_input_is_understood(prompt: int, cached: int, written: int, whole: int) -> None:
+    details = {"cached_tokens": cached, "cache_write_tokens": written}
+    usage = read_usage(completion(usage={"prompt_tokens": prompt, "prompt_tokens_details": details}))
+
+    assert usage == Usage(input_tokens=whole, cached_input_tokens=cached, cache_write_tokens=written)
+    assert cost_usd(Provider.OPENAI, "gpt-6-luna", usage)
 
 
 def test_a_server_that_does_not_name_its_model_is_understood() -> None:
