@@ -46,9 +46,16 @@ async def send(
     await writer.drain()
 
 
+async def begin(writer: asyncio.StreamWriter, body: bytes = b"{") -> None:
+    """An answer of which only this comes, and time for the client to read it."""
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n" + body)
+    await writer.drain()
+    await asyncio.sleep(DRIP_SECONDS)
+
+
 async def drip(writer: asyncio.StreamWriter) -> NoReturn:
     """Keeps every single read of the client short, and the whole call endless."""
-    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n")
+    await begin(writer, b"")
     while True:
         writer.write(b" ")
         await writer.drain()

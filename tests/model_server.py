@@ -60,6 +60,8 @@ class Fault(StrEnum):
     HANG = "hang"  # no byte, until release() or the client gives up
     DRIP = "drip"  # headers, then a blank now and then, for ever
     RESET = "reset"  # the connection is torn down
+    BROKEN_OFF = "broken_off"  # and in the middle of the answer
+    BROKEN_PACKING = "broken_packing"  # 200 and bytes that cannot be unpacked
 
 
 STATUSES = {
@@ -82,13 +84,14 @@ BODIES: dict[Fault, tuple[int, str, bytes, dict[str, str]]] = {
     Fault.NO_CHARSET: (200, f"{HTML}; charset=rot13", b"<html>", {}),
     Fault.LARGE_ERROR: (400, JSON, json.dumps({"error": {"message": "no " * 1_700_000}}).encode(), {}),
     Fault.PACKED: (200, JSON, gzip.compress(b" " * 2**23), {"content-encoding": "gzip"}),
+    Fault.BROKEN_PACKING: (200, JSON, b"{}", {"content-encoding": "gzip"}),
     Fault.REDIRECT: (307, HTML, b"", {"location": "?again"}),
     Fault.FAR_REDIRECT: (307, HTML, b"", {"location": "http://127.0.0.1:99999/v1"}),
     Fault.NO_REDIRECT: (307, HTML, b"", {"location": "http://[/v1"}),
 }
 # Three lines in turn: a run of one and the same line would count once (memory-rules.md section 4).
 REPETITIVE = "".join(f"* 🟡 User said the same thing again, in the words of {who}.\n" for who in ("A", "B", "C")) * 40
-WAITS = frozenset({Fault.HANG, Fault.DRIP, Fault.ENDLESS, Fault.ENDLESS_REDIRECT, Fault.RESET})
+WAITS = frozenset({Fault.HANG, Fault.DRIP, Fault.ENDLESS, Fault.ENDLESS_REDIRECT, Fault.RESET, Fault.BROKEN_OFF})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +290,9 @@ class ModelServer:
 
     async def _wait(self, fault: Fault, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Returns only from a hang that was released; else the connection ends here."""
-        if fault is Fault.RESET:
+        if fault is Fault.BROKEN_OFF:
+            await http.begin(writer)
+        if fault in {Fault.RESET, Fault.BROKEN_OFF}:
             http.reset(writer)
             raise ConnectionResetError
         if fault is Fault.DRIP:

@@ -8,10 +8,11 @@ from typing import Any
 
 import httpx2
 
-from app.llm.port import TooLargeError
+from app.llm.port import BrokenOffError, TooLargeError
 
 # They tell of the bytes as they came; those that are handed on are unpacked.
 OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
+ENDED = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)  # what of a connection that was there
 
 
 class BoundedReplies(httpx2.AsyncClient):
@@ -22,8 +23,11 @@ class BoundedReplies(httpx2.AsyncClient):
         self._reply_bytes_max = reply_bytes_max
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **kwargs: Any) -> httpx2.Response:
-        """Raises TooLargeError."""
-        response = await self._led(request, **kwargs)
+        """Raises TooLargeError or BrokenOffError."""
+        try:
+            response = await self._led(request, **kwargs)
+        except ENDED as error:
+            raise BrokenOffError(begun=False) from error
         if stream:
             return response
         try:
@@ -34,12 +38,18 @@ class BoundedReplies(httpx2.AsyncClient):
         return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
 
     async def _body(self, response: httpx2.Response) -> bytes:
-        """Raises TooLargeError for what would be an answer; of an error enough was read to tell which."""
+        """Raises TooLargeError or BrokenOffError for what would be an answer; of an error the beginning is enough."""
         body = bytearray()
-        async for piece in response.aiter_bytes():
-            body += piece
-            if len(body) > self._reply_bytes_max:
-                break
+        try:
+            async for piece in response.aiter_bytes():
+                body += piece
+                if len(body) > self._reply_bytes_max:
+                    break
+        except httpx2.TimeoutException:
+            raise
+        except httpx2.RequestError as error:
+            if response.is_success:
+                raise BrokenOffError(begun=True) from error
         if len(body) > self._reply_bytes_max and response.is_success:
             raise TooLargeError(f"more than the {self._reply_bytes_max:,} bytes that are read")
         return bytes(body)

@@ -13,7 +13,17 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from app.kit.errors import StartError
 from app.llm.complaints import Complained, Complaint, complaint
-from app.llm.port import TIMEOUT, TOO_LARGE, Model, ModelError, ModelReply, TooLargeError, Usage
+from app.llm.port import (
+    BAD_REPLY,
+    TIMEOUT,
+    TOO_LARGE,
+    BrokenOffError,
+    Model,
+    ModelError,
+    ModelReply,
+    TooLargeError,
+    Usage,
+)
 from app.llm.prices import priced
 
 T = TypeVar("T")
@@ -101,7 +111,7 @@ async def answered(call: Awaitable[T], *, provider: str, errors: SdkErrors, time
         raise ModelError(TIMEOUT, f"{provider} gave no reply in {timeout_seconds:g} s", retryable=True) from error
     except errors.status as error:
         raise status_failure(provider, cast("_StatusError", error), now=datetime.now(UTC)) from error
-    except (errors.connection, TooLargeError, ExceptionGroup) as error:  # a group: of a port of 99999, say
+    except (errors.connection, TooLargeError, BrokenOffError, ExceptionGroup) as error:  # a group: of a port of 99999
         raise unreached(provider, error) from error
     except (errors.base, *UNREADABLE) as error:
         raise bad_reply(provider) from error
@@ -133,15 +143,17 @@ def tokens(told: Any) -> int:
 
 
 def unreached(provider: str, error: Exception) -> ModelError:
-    """Anthropic's SDK takes what is raised while a reply is read for a failed connection."""
+    """The SDKs take what is raised while a reply is read for a failed connection."""
     for each in (error, error.__cause__):
         if isinstance(each, TooLargeError):
             return ModelError(TOO_LARGE, f"{provider} answered with {each}", retryable=True)
+        if isinstance(each, BrokenOffError):
+            return ModelError(BAD_REPLY if each.begun else "connection", f"{provider} {each}", retryable=True)
     return ModelError("connection", f"{provider} could not be reached", retryable=True)
 
 
 def bad_reply(provider: str) -> ModelError:
-    return ModelError("bad_reply", f"{provider} answered in a shape its API does not have", retryable=True)
+    return ModelError(BAD_REPLY, f"{provider} answered in a shape its API does not have", retryable=True)
 
 
 def status_failure(provider: str, error: _StatusError, *, now: datetime) -> ModelError:

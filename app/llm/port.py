@@ -43,6 +43,11 @@ class Usage:
     output_tokens: int = 0
     cost_usd: float | None = None
 
+    @property
+    def is_told(self) -> bool:
+        """Not every server tells what was used."""
+        return bool(self.input_tokens or self.output_tokens)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
@@ -67,7 +72,8 @@ class ModelReply:
 
 TIMEOUT = "timeout"  # the kind of a call that may have been answered, but too late
 TOO_LARGE = "too_large"  # and of one whose answer was not read to its end
-UNHEARD = frozenset({TIMEOUT, TOO_LARGE})  # which are paid for, though no usage was reported
+BAD_REPLY = "bad_reply"  # or could not be read
+UNHEARD = frozenset({TIMEOUT, TOO_LARGE, BAD_REPLY})  # which are paid for, though no usage was reported
 CIRCUIT_OPEN = "circuit_open"  # of no call: the provider failed so often that it is not asked for a while
 
 
@@ -95,6 +101,14 @@ class Model(Protocol):
 
 class TooLargeError(Exception):
     """A reply of more bytes than are read."""
+
+
+class BrokenOffError(Exception):
+    """A connection that was there, and ended without a reply, or in the middle of it: ``begun``."""
+
+    def __init__(self, *, begun: bool) -> None:
+        super().__init__("broke off in the middle of its answer" if begun else "was reached, but gave no answer")
+        self.begun = begun
 
 
 class ModelError(Exception):

@@ -71,11 +71,11 @@ async def _drafted(model: Model, request: ModelRequest, *, prompt_version: str) 
         reply = await model.complete(request)
     except ModelError as error:
         error.model = model.name
-        if error.kind in UNHEARD:
+        if error.kind in UNHEARD and not error.usage.is_told:
             error.usage = await unanswered(model, request)
         raise
     reply = replace(reply, model=reply.model or model.name)  # not every server names it
-    if not (reply.usage.input_tokens or reply.usage.output_tokens):  # nor tells what was used
+    if not reply.usage.is_told:
         reply = replace(reply, usage=await reckoned(model, request, reply.text))
     if reply.stop is Stop.REFUSAL:
         raise ModelError("refused", f"{model.provider} refused to answer", retryable=False, reply=reply)

@@ -73,6 +73,7 @@ RECORDED = ("observe", "recorded")
         (Fault.BAD_REQUEST, "bad_request"),
         (Fault.GARBAGE, "bad_reply"),
         (Fault.RESET, "connection"),
+        (Fault.BROKEN_OFF, "bad_reply"),
         (Fault.HANG, "timeout"),
         (Fault.ENDLESS, "too_large"),
         (Fault.LARGE_ERROR, "bad_request"),

@@ -7,7 +7,7 @@ import pytest
 
 from app.llm.build import build_model
 from app.llm.port import LlmConfig, Model, ModelError, ModelRequest, Provider, Stop
-from tests.model_server import Fault, ModelServer
+from tests.model_server import Fault, ModelServer, Said
 from tests.model_wire import CACHE_WRITE_TOKENS, CACHED_TOKENS
 
 TIMEOUT_SECONDS = 0.3
@@ -92,6 +92,8 @@ async def test_room_for_reasoning_is_added_to_the_limit(server: ModelServer, mod
         (Fault.NO_ANSWER, "bad_reply", True),
         (Fault.NO_CHARSET, "bad_reply", True),
         (Fault.RESET, "connection", True),
+        (Fault.BROKEN_OFF, "bad_reply", True),
+        (Fault.BROKEN_PACKING, "bad_reply", True),
         (Fault.LARGE_ERROR, "bad_request", False),
         (Fault.ENDLESS, "too_large", True),
         (Fault.PACKED, "too_large", True),
@@ -108,6 +110,30 @@ async def test_each_fault_is_one_kind_of_error(
 
     assert (error.kind, error.retryable, error.retry_after) == (kind, retryable, None)
     assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (Fault.FAR_REDIRECT, "could not be reached"),
+        (Fault.RESET, "was reached, but gave no answer"),
+        (Fault.BROKEN_OFF, "broke off in the middle of its answer"),
+        (Fault.BROKEN_PACKING, "broke off in the middle of its answer"),
+    ],
+)
+async def test_who_was_not_reached_is_told_from_who_gave_no_answer(
+    server: ModelServer, model: Model, fault: Fault, said: str
+) -> None:
+    server.fail_next(fault)
+
+    assert str(await failure(model)) == f"{model.provider} {said}"
+
+
+async def test_an_error_that_cannot_be_read_is_told_by_its_status(server: ModelServer, model: Model) -> None:
+    server.fail_next(Said(body={}, status=503, headers={"content-encoding": "gzip"}))
+
+    assert str(error := await failure(model)) == f"{model.provider} answered 503: no reason was told"
+    assert error.kind == "overloaded"
 
 
 @pytest.mark.parametrize("fault", [Fault.REDIRECT, Fault.ENDLESS_REDIRECT])
@@ -213,6 +239,7 @@ async def test_no_server_at_all_is_a_connection_error(monkeypatch: pytest.Monkey
     error = await failure(model)
 
     assert (error.kind, error.retryable) == ("connection", True)
+    assert "could not be reached" in str(error)
     await model.close()
 
 
