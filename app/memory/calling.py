@@ -12,7 +12,7 @@ from app.memory.gates import Rejection, Verdict
 from app.memory.means import Means
 from app.memory.model import Call, Draft, ReflectorInput, Role, Source
 from app.memory.narrowing import Narrowing, known_good
-from app.memory.outcomes import StepFailed
+from app.memory.outcomes import BROKE, StepFailed
 from app.memory.records import Attempt, Run
 from app.redaction.model import Redact
 from app.sessions.model import Message
@@ -50,7 +50,7 @@ class Calling(Generic[Source]):
             if draft is None:
                 break
             verdict = await aside(judge, draft)
-            attempt.runs.append(replace(run_of(kind, draft, verdict), from_seq=from_seq, to_seq=to_seq))
+            attempt.runs[-1] = replace(run_of(kind, draft, verdict), from_seq=from_seq, to_seq=to_seq)
             if verdict.rejected is None:
                 return verdict
             rejection = verdict.rejected
@@ -75,13 +75,15 @@ class Calling(Generic[Source]):
             return False
         if draft is None:
             return False
-        attempt.runs.append(_run(PROBE, draft.call, "recorded"))
+        attempt.runs[-1] = _run(PROBE, draft.call, "recorded")
         return True
 
     async def draft(
         self, attempt: Attempt, source: Source, *, kind: str, from_seq: int | None = None, to_seq: int | None = None
     ) -> Draft | None:
-        """One call, for the caller to record; None if a cap forbids it. Raises StepFailed, and records that call.
+        """One call, the last of the runs then; None if a cap forbids it. Raises StepFailed.
+
+        Its run is that of a step that broke, until the caller puts what became of it in its place.
 
         What the model wrote is redacted first of all, because a model may write secrets that it was not shown. That
         is done in a thread, because an operator's hook may be slow.
@@ -95,12 +97,17 @@ class Calling(Generic[Source]):
             call = Call(
                 provider=self.role.name, model=error.model, prompt_version="", usage=error.usage, latency_ms=latency
             )
-            refused = None if error.reply is None else await _redacted(error.reply.text, redact)
             if error.kind != CIRCUIT_OPEN:
-                failed = _failed(kind, call, error, refused=refused)
-                attempt.runs.append(replace(failed, from_seq=from_seq, to_seq=to_seq))
+                told = f"{error.kind}: {error}"[:REJECTED_CHARS_MAX]
+                attempt.runs.append(_failed(kind, call, told, from_seq=from_seq, to_seq=to_seq))
+            if error.reply is not None:
+                refused = (await _redacted(error.reply.text, redact))[:REJECTED_CHARS_MAX]
+                attempt.runs[-1] = replace(attempt.runs[-1], rejected_output=refused)
             raise StepFailed(error.kind, str(error), shown=_shown(source), retry_after=error.retry_after) from error
-        return None if draft is None else replace(draft, text=await _redacted(draft.text, redact))
+        if draft is None:
+            return None
+        attempt.runs.append(_failed(kind, draft.call, BROKE, from_seq=from_seq, to_seq=to_seq))
+        return replace(draft, text=await _redacted(draft.text, redact))
 
 
 def _shown(source: Source) -> tuple[Message, ...]:
@@ -136,10 +143,6 @@ async def _redacted(text: str, redact: Redact | None) -> str:
     return text if redact is None else await asyncio.to_thread(redact, text)
 
 
-def _failed(kind: str, call: Call, error: ModelError, *, refused: str | None) -> Run:
-    """The record of a call without a draft: of a refusal its tokens and text, of one that timed out its input."""
-    return replace(
-        _run(kind, call, "failed"),
-        error=f"{error.kind}: {error}"[:REJECTED_CHARS_MAX],
-        rejected_output=None if refused is None else refused[:REJECTED_CHARS_MAX],
-    )
+def _failed(kind: str, call: Call, error: str, *, from_seq: int | None, to_seq: int | None) -> Run:
+    """The record of a call that nothing came of: of a refusal its tokens, of one that timed out its input."""
+    return replace(_run(kind, call, "failed"), error=error, from_seq=from_seq, to_seq=to_seq)

@@ -161,7 +161,7 @@ class Reflecting:
             limit_tokens=sources.limit_tokens,
             size=sources.numbering.size,
         )
-        attempt.runs.append(run_of(sources.kind, draft, verdict))
+        attempt.runs[-1] = run_of(sources.kind, draft, verdict)
         if verdict.rejected is Rejection.CUT_OFF and self._exceeds(attempt.rules, sources):
             raise _rejected(verdict.rejected)
         return verdict

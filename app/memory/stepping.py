@@ -25,7 +25,7 @@ from app.memory.means import Means
 from app.memory.metrics import MemoryMetrics
 from app.memory.narrowing import FAILED, SLOW, TOO_LONG, counted
 from app.memory.observing import Observing
-from app.memory.outcomes import Outcome, StepFailed, add_usage
+from app.memory.outcomes import BROKE, Outcome, StepFailed, add_usage
 from app.memory.policy import backoff
 from app.memory.queue_store import QueueStore
 from app.memory.records import Attempt, Lease, Run, Standing
@@ -130,19 +130,22 @@ class Stepping:
     async def _attempt(self, lease: Lease, standing: Standing, rules: Rules, step: Step) -> Outcome | None:
         """Execute one step; None if it failed. A failure is recorded and ends the lease."""
         structlog.contextvars.bind_contextvars(session=standing.session_key, step=step.name, epoch=lease.epoch)
+        runs: list[Run] = []
         try:
-            return await self._done(lease, standing, rules, step)
+            return await self._done(lease, standing, rules, step, runs)
         except Exception as error:  # a bug is a failure like another: recorded, and tried again later
             if is_away(error):
                 raise
             log.exception("step_broke")
-            kind = TOO_LONG if isinstance(error, ProcessLost) else "internal"  # less of it may be done in time
-            await self._fail(lease, standing, step, StepFailed(kind, type(error).__name__), runs=())
+            kind = TOO_LONG if isinstance(error, ProcessLost) else BROKE  # less of it may be done in time
+            unquoted = [*map(_unquoted, runs)]  # nothing tells whether what they quote is still said
+            await self._fail(lease, standing, step, StepFailed(kind, type(error).__name__), unquoted)
             return None
 
-    async def _done(self, lease: Lease, standing: Standing, rules: Rules, step: Step) -> Outcome | None:
+    async def _done(
+        self, lease: Lease, standing: Standing, rules: Rules, step: Step, runs: list[Run]
+    ) -> Outcome | None:
         """Execute the step and log its outcome; None if it failed in a way that it foresaw."""
-        runs: list[Run] = []
         try:
             with traced(
                 self._means.tracer, f"step {step.name}", attributes={"daybook.session": standing.session_key}
@@ -150,7 +153,8 @@ class Stepping:
                 outcome = await self._execute(lease, standing, rules, step, runs)
                 going.set_attribute("daybook.outcome", outcome)
         except StepFailed as failure:
-            await self._fail(lease, standing, step, failure, runs)
+            told, runs[:] = tuple(runs), ()  # what cannot be recorded is not tried twice
+            await self._fail(lease, standing, step, failure, told)
             return None
         self._metrics.stepped(step.name, outcome)
         log.info("step", outcome=outcome)

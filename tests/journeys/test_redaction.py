@@ -12,7 +12,8 @@ from app.redaction.model import mark
 from tests.conftest import Service, StartService
 from tests.databases import TABLES
 from tests.journeys.looks import WAIT_MS, Json, until
-from tests.model_server import ModelServer
+from tests.model_server import ModelServer, Said
+from tests.model_wire import Ending, reply
 from tests.redaction.cases import secrets
 
 MEMORY = {"message_tokens": 300, "observation_tokens": 10_000, "buffer_every": None, "keep_last": 0}
@@ -351,3 +352,26 @@ async def test_a_step_whose_texts_cannot_be_looked_at_sends_nothing(
         memory = await until(lambda: service.memory("s"), lambda memory: memory["last_error"] is not None)
     assert memory["last_error"]["kind"] == "internal"
     assert not models.requests
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_a_step_that_breaks_after_its_calls_has_paid_for_them_and_quotes_nothing(
+    start_service: StartService, models: ModelServer, database_url: str, *, refused: bool
+) -> None:
+    said = [{"role": "user", "content": "We leave for Lisbon in May. " * 100}, {"role": "user", "content": "Soon."}]
+    replies = iter(["Lisbon, Lisbon and Lisbon", "the codename is Ultra"])
+    endings = iter([Ending.LENGTH, Ending.REFUSAL if refused else Ending.END])
+    models.said_to = lambda asked: Said(body=reply("anthropic", asked, next(replies), next(endings)))
+    async with start_service(provider="anthropic", memory=MEMORY, redaction=ON) as service:
+        await service.append("s", *said)
+        memory = await until(lambda: service.memory("s"), lambda memory: memory["last_error"] is not None)
+        runs = (await service.get("/sessions/s/memory/runs"))["items"]
+    assert memory["last_error"]["kind"] == "internal"
+    assert memory["usage"]["observer"]["calls"] == len(models.requests) == len(runs) == 2
+    assert memory["usage"]["observer"]["input_tokens"] == sum(run["input_tokens"] for run in runs) > 0
+    assert [(run["outcome"], run["rejected_output"], run["from_seq"]) for run in runs] == [
+        ("failed", None, 1),
+        ("rejected", None, 1),
+    ]
+    assert await rows(database_url, "Ultra") == []
+    assert await rows(database_url, "Lisbon and Lisbon") == []
