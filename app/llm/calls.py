@@ -17,14 +17,16 @@ from app.llm.port import (
     BAD_REPLY,
     TIMEOUT,
     TOO_LARGE,
+    TOO_LONG,
     BrokenOffError,
     Model,
     ModelError,
     ModelReply,
+    ModelRequest,
     TooLargeError,
     Usage,
 )
-from app.llm.prices import priced
+from app.llm.prices import priced, sent
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -89,14 +91,26 @@ class Readers(Generic[T]):
 
 
 async def completed(
-    call: Awaitable[bytes], model: Model, errors: SdkErrors, readers: Readers[T], *, timeout_seconds: float
+    call: Awaitable[bytes],
+    request: ModelRequest,
+    model: Model,
+    errors: SdkErrors,
+    readers: Readers[T],
+    *,
+    timeout_seconds: float,
 ) -> ModelReply:
-    """The model's reply with its cost, or ModelError.
+    """The model's reply to ``request`` with its cost, or ModelError. ``call`` sends it.
 
     The body is read in a thread, and not by the SDK: 20,000 blocks or choices would hold up all requests for a second.
     """
     provider = model.provider
-    body = await answered(call, provider=provider, errors=errors, timeout_seconds=timeout_seconds)
+    try:
+        body = await answered(call, provider=provider, errors=errors, timeout_seconds=timeout_seconds)
+    except ModelError as error:
+        most = error.input_tokens_max
+        if most is not None and (await sent(request)).input_tokens > most:
+            error.kind, error.retryable = TOO_LONG, False
+        raise
     answer = await asyncio.to_thread(understood, body, readers.answer, provider=provider)
     usage = await priced(provider, model.name, understood(answer, readers.usage, provider=provider))
     return replace(understood(answer, readers.reply, provider=provider, usage=usage), usage=usage)
@@ -177,12 +191,13 @@ def _failure(told: Complaint, status: int, said: str, *, retry_after: float | No
     if told.is_refusal(status):
         kind = "refused"
     elif too_long:
-        kind = "too_long"
+        kind = TOO_LONG
     return ModelError(
         kind,
         f"{said}: {_detail(told, status, kind)}",
         retryable=not too_long and (server_error or status in RETRYABLE),  # no other try of it is shorter
         retry_after=None if retry_after is None else min(retry_after, RETRY_AFTER_SECONDS_MAX),
+        input_tokens_max=told.input_tokens_max(status),
     )
 
 

@@ -39,6 +39,9 @@ _SURELY_TOO_LONG: Final = lazy_pattern(
     r"|exceeds? the (?:available )?context|context window is full",
     re.IGNORECASE,
 )
+# Anthropic says the same of a request that has no room any more in this minute, and of one that never has.
+_A_MINUTE: Final = lazy_pattern(r"request would exceed\b.{0,40} rate limit .{0,90}?\bof (\d[\d,]{0,14}) input tokens")
+_RATE_LIMITED: Final = 429
 _TOO_LARGE: Final = 413
 _SLUG: Final = re.compile(r"[a-z]+(?:_[a-z]+)+")  # a code in words, which quotes nothing
 _LENGTHS: Final = dict.fromkeys((400, 422), _TOO_LONG) | dict.fromkeys((429, 500, 502), _SURELY_TOO_LONG)
@@ -79,6 +82,11 @@ class Complaint:
         words = _LENGTHS.get(status)
         told = words is not None and words.search(f"{self.names} {self.text}") is not None
         return told or status == _TOO_LARGE
+
+    def input_tokens_max(self, status: int) -> int | None:
+        """How much a request that is alone in its minute may be, where it was refused for the minute's limit."""
+        found = _A_MINUTE.search(self.text) if status == _RATE_LIMITED else None
+        return None if found is None else int(found[1].replace(",", ""))
 
     def output_tokens_max(self, *, asked: int) -> int | None:
         """How much the model may write, where more was ``asked`` for; None for a limit of input and output together."""

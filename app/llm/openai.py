@@ -111,7 +111,8 @@ class OpenAIModel:
         return self._parameters.tokens_max
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        return await completed(self._asked(request), self, ERRORS, READERS, timeout_seconds=self._timeout_seconds)
+        call = self._asked(request)
+        return await completed(call, request, self, ERRORS, READERS, timeout_seconds=self._timeout_seconds)
 
     async def close(self) -> None:
         await self._client.close()

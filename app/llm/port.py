@@ -73,6 +73,7 @@ class ModelReply:
 TIMEOUT = "timeout"  # the kind of a call that may have been answered, but too late
 TOO_LARGE = "too_large"  # and of one whose answer was not read to its end
 BAD_REPLY = "bad_reply"  # or could not be read
+TOO_LONG = "too_long"  # of a request that no other try makes shorter
 UNHEARD = frozenset({TIMEOUT, TOO_LARGE, BAD_REPLY})  # which are paid for, though no usage was reported
 CIRCUIT_OPEN = "circuit_open"  # of no call: the provider failed so often that it is not asked for a while
 
@@ -117,7 +118,7 @@ class ModelError(Exception):
     ``kind`` is a short slug for diagnostics (rate_limited, overloaded, timeout, connection, server_error, bad_request,
     unauthorized, refused, too_long, bad_reply, too_large). ``retryable`` says whether the same call may succeed later;
     ``retry_after`` is the provider's own wish in seconds. ``reply`` is what came but was no answer. ``model`` was asked
-    ("": none was), and ``usage`` is what is paid for anyway.
+    ("": none was), and ``usage`` is what is paid for anyway. ``input_tokens_max``: a request of more never succeeds.
     """
 
     def __init__(
@@ -128,11 +129,13 @@ class ModelError(Exception):
         retryable: bool,
         retry_after: float | None = None,
         reply: ModelReply | None = None,
+        input_tokens_max: int | None = None,
     ) -> None:
         super().__init__(storable(message))
         self.kind = kind
         self.retryable = retryable
         self.retry_after = retry_after
         self.reply = reply
+        self.input_tokens_max = input_tokens_max
         self.model = "" if reply is None else reply.model
         self.usage = Usage() if reply is None else reply.usage

@@ -96,21 +96,22 @@ async def priced(provider: Provider | None, model: str, usage: Usage) -> Usage:
 
 async def estimated(model: Model, request: ModelRequest) -> Usage:
     """What a call may use at most, with its cost: nothing read from a cache, and all of the output it may have."""
-    usage = replace(await _input(request), output_tokens=request.max_output_tokens + model.reasoning_tokens)
+    usage = replace(await sent(request), output_tokens=request.max_output_tokens + model.reasoning_tokens)
     return await priced(model.provider, model.name, usage)
 
 
 async def unanswered(model: Model, request: ModelRequest) -> Usage:
     """What a call without any answer is booked at: the provider may have read what was sent."""
-    return await priced(model.provider, model.name, await _input(request))
+    return await priced(model.provider, model.name, await sent(request))
 
 
 async def reckoned(model: Model, request: ModelRequest, text: str) -> Usage:
     """What an answer of ``text`` is booked at whose server tells no usage: else no cap would bind."""
-    usage = replace(await _input(request), output_tokens=await asyncio.to_thread(text_tokens, text))
+    usage = replace(await sent(request), output_tokens=await asyncio.to_thread(text_tokens, text))
     return await priced(model.provider, model.name, usage)
 
 
-async def _input(request: ModelRequest) -> Usage:
+async def sent(request: ModelRequest) -> Usage:
+    """What a request is at most, and nothing of its answer; without its cost."""
     counted = await asyncio.to_thread(lambda: text_tokens(request.system) + text_tokens(request.prompt))
     return Usage(input_tokens=round(counted * INPUT_MARGIN))

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from app.kit.days import day_label
 from app.kit.tokens import text_tokens
-from app.llm.port import BAD_REPLY, TIMEOUT, TOO_LARGE
+from app.llm.port import BAD_REPLY, TIMEOUT, TOO_LARGE, TOO_LONG
 from app.memory.gates import Rejection, Verdict
 from app.memory.log import render
 from app.memory.model import (
@@ -34,7 +34,7 @@ from app.memory.spans import Span
 from app.memory.steps import NEVER, Buffer, Consolidate, NoteFacts, Observe, Rebuild, Reflect
 from app.sessions.model import Message, Role, text_part
 
-REFUSED, TOO_LONG = "refused", "too_long"
+REFUSED: Final = "refused"
 SLOW: Final = "slow"  # counted beside a time-out of one part alone, while the model answered to another
 FAILED: Final = "failed"  # the place of the counts in the error that is kept
 # What is for what was shown, and what may be: a provider that is in trouble, or a bad day, does it as well.

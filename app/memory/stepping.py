@@ -17,13 +17,13 @@ import structlog
 from app.kit.beside import ProcessLost
 from app.kit.db import is_away
 from app.kit.tracing import traced
-from app.llm.port import CIRCUIT_OPEN
+from app.llm.port import CIRCUIT_OPEN, TOO_LONG
 from app.memory.activating import Activating
 from app.memory.changing.rebuilding import Rebuilding
 from app.memory.extracting.noting import Noting
 from app.memory.means import Means
 from app.memory.metrics import MemoryMetrics
-from app.memory.narrowing import FAILED, SLOW, TOO_LONG, counted
+from app.memory.narrowing import FAILED, SLOW, counted
 from app.memory.observing import Observing
 from app.memory.outcomes import BROKE, Outcome, StepFailed, add_usage
 from app.memory.policy import backoff

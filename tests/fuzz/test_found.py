@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.memory.narrowing import FAILED, TOO_LONG
+from app.llm.port import TOO_LONG
+from app.memory.narrowing import FAILED
 from app.memory.queue_store import QueueStore
 from app.memory.spending import Cap, Caps
 from app.memory.steps import NEVER, Wait

@@ -38,6 +38,14 @@ FILTERED = Said(
     },
 )
 TOO_LONG = Said(status=400, body={"error": {"message": "This model's maximum context length is 8192 tokens."}})
+MINUTE = Said(
+    status=429,
+    body={
+        "error": {
+            "message": "This request would exceed your organization's rate limit of 1,000 input tokens per minute"
+        }
+    },
+)
 PATIENT = {"failures_max": 100}
 PARTS = MEMORY | {"message_tokens": 100}
 
@@ -107,11 +115,12 @@ async def test_a_provider_that_refuses_everything_has_nothing_passed_over(
     assert memory["usage"]["observer"]["calls"] == len(calls) == len(models.requests)
 
 
+@pytest.mark.parametrize(("provider", "said"), [("openai", TOO_LONG), ("anthropic", MINUTE)])
 async def test_a_model_of_a_small_context_is_shown_as_much_as_it_takes(
-    start_service: StartService, models: ModelServer, database_url: str
+    start_service: StartService, models: ModelServer, database_url: str, provider: str, said: Said
 ) -> None:
-    models.said_to = lambda asked: TOO_LONG if len(asked.prompt) > 1_500 else None
-    async with start_service(provider="openai", memory=MEMORY, llm=PATIENT) as service:
+    models.said_to = lambda asked: said if len(asked.prompt) > 1_500 else None
+    async with start_service(provider=provider, memory=MEMORY, llm=PATIENT) as service:
         await service.append(KEY, *talk())
         await settled(service, database_url, "idle")
         now = await look(service, KEY)

@@ -1,4 +1,5 @@
 from typing import Any
+from uuid import UUID
 
 import pytest
 from anthropic.types import Message
@@ -98,6 +99,27 @@ async def test_a_limit_that_is_too_large_is_sent_as_large_as_may_be_from_then_on
     assert [reply.text for reply in replies] == ["Lisbon, of course."] * 2
     assert [request.asked.max_tokens for request in server.requests] == [4_010, 2_048, 2_048]
     assert model.output_tokens_max == 2_048
+
+
+@pytest.mark.parametrize(
+    "whose", ["your organization's rate limit", f"the rate limit for your organization ({UUID(int=1)})"]
+)
+@pytest.mark.parametrize(
+    ("limit", "kind", "retryable"), [("1,000", "too_long", False), ("2,000", "rate_limited", True)]
+)
+async def test_a_request_of_more_than_a_minute_has_is_too_long_and_a_smaller_one_waits(
+    server: ModelServer, whose: str, limit: str, kind: str, *, retryable: bool
+) -> None:
+    said = f"This request would exceed {whose} of {limit} input tokens per minute. For details, refer to: ..."
+    error = {"type": "error", "error": {"type": "rate_limit_error", "message": said}}
+    server.always = Said(body=error, status=429, headers={"retry-after": "7"})
+    model = build_model(Provider.ANTHROPIC, "claude-haiku-5-5", LlmConfig())
+
+    with pytest.raises(ModelError) as caught:
+        await model.complete(ModelRequest(system="Be brief.", prompt="and so on " * 400, max_output_tokens=500))
+
+    assert (caught.value.kind, caught.value.retryable, caught.value.retry_after) == (kind, retryable, 7.0)
+    await model.close()
 
 
 def test_half_an_answer_is_none() -> None:
