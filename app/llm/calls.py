@@ -213,14 +213,15 @@ def _detail(told: Complaint, status: int, kind: str) -> str:
 def retry_after_seconds(headers: Mapping[str, str], *, now: datetime) -> float | None:
     """The ``Retry-After`` header (RFC 9110 section 10.2.3: seconds or an HTTP date) in seconds, None if unreadable.
 
-    ``retry-after-ms`` is OpenAI's finer form of the same.
+    A date is by the clock of who answered, which ``Date`` tells. ``retry-after-ms`` is OpenAI's finer form of the same.
     """
     milliseconds, value = headers.get("retry-after-ms"), headers.get("retry-after")
     seconds = _number(milliseconds, scale=0.001)
     if seconds is None:
         seconds = _number(value, scale=1.0)
-    if seconds is None:
-        seconds = _until(value, now=now)
+    moment = _moment(value)
+    if seconds is None and moment is not None:
+        seconds = (moment - (_moment(headers.get("date")) or now)).total_seconds()
     return None if seconds is None else min(max(0.0, seconds), RETRY_AFTER_SECONDS_MAX)
 
 
@@ -232,11 +233,9 @@ def _number(text: str | None, *, scale: float) -> float | None:
     return None if math.isnan(seconds) else seconds
 
 
-def _until(text: str | None, *, now: datetime) -> float | None:
+def _moment(text: str | None) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text or "")
     except (OverflowError, ValueError):
         return None
-    if moment.tzinfo is None:  # "-0000": a time in UTC of unknown zone
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - now).total_seconds()
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)  # "-0000": a time in UTC of unknown zone
