@@ -52,6 +52,13 @@ _OUTPUT: Final = lazy_pattern(
 _WITH_INPUT: Final = lazy_pattern(r"context (?:length|limit)|\b(?:inputs?|prompt|messages)\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"(?<![\w.-])(\d{3,7}|\d{1,3}(?:,\d{3})+)(?![\w-]|\.\d)( \(exclusive\))?")
 OUTPUT_TOKENS_MIN: Final = 512  # a smaller number may be of anything: a status, a name
+_STATUS_OF: Final = {
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "permission_error": 403,
+    "rate_limit_error": 429,
+    "overloaded_error": 529,
+}
 _NAMES: Final = ("code", "type", "param", "status")
 _INNER: Final = ("innererror", "inner_error")
 
@@ -60,7 +67,8 @@ _INNER: Final = ("innererror", "inner_error")
 class Complaint:
     """``text`` is one line, "" where nothing is said. ``status`` is the HTTP status that the body itself tells.
 
-    ``names`` are its codes and types. ``retry_after`` is Google's RetryInfo, in seconds.
+    Where it has no number, a name may tell it. ``names`` are its codes and types. ``retry_after`` is Google's
+    RetryInfo, in seconds.
     """
 
     text: str
@@ -112,9 +120,8 @@ def complaint(body: Any) -> Complaint:
         return Complaint(text=_line(error) if isinstance(error, str) else "")
     inner: Mapping[str, Any] = next((error[name] for name in _INNER if isinstance(error.get(name), Mapping)), {})
     names = [str(of[name])[:CHARS_MAX] for of in (error, inner) for name in _NAMES if of.get(name) is not None]
-    return Complaint(
-        text=_text(error), names=" ".join(names), status=_status(error.get("code")), retry_after=_retry_after(error)
-    )
+    status = _status(error.get("code")) or next((_STATUS_OF[name] for name in names if name in _STATUS_OF), None)
+    return Complaint(text=_text(error), names=" ".join(names), status=status, retry_after=_retry_after(error))
 
 
 def answer_in(body: Any, name: str) -> Any:

@@ -185,6 +185,7 @@ ANSWERS: dict[str, tuple[int, Any, str, bool, str]] = {
     ),
     "one of a server": (200, upstream(502, "down"), "server_error", True, "answered with an error 502"),
     "one of the key": (200, coded("No auth: sk-1", 401), "unauthorized", False, "an error 401: the key was refused"),
+    "one of a key by name": (200, coded("Bad key: sk-1", "invalid_api_key"), "unauthorized", False, "401: the key was"),
     "one without a number": (200, coded("It broke", "server_error"), "server_error", True, "with an error: It broke"),
     "one in words": (200, {"error": "out of memory"}, "server_error", True, "with an error: out of memory"),
 }
@@ -217,8 +218,14 @@ async def test_what_an_endpoint_says_is_classed_and_told(
         (
             200,
             {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
-            "server_error",
-            "Over",
+            "overloaded",
+            "an error 529: Overloaded",
+        ),
+        (
+            200,
+            {"type": "error", "error": {"type": "authentication_error", "message": "no such key: sk-1"}},
+            "unauthorized",
+            "an error 401: the key was refused",
         ),
     ],
 )
