@@ -46,11 +46,16 @@ class Observing:
         if span is not None and step is not wanted:
             whole = await aside(span_of, wanted, messages, rules)
             span = replace(span, limited=whole is not None and (whole.limited or span.to_seq < whole.to_seq))
-        if span is None and standing.is_shared and isinstance(step, Buffer) and not step.at_boundary:
+        at_boundary = isinstance(step, Buffer) and step.at_boundary
+        if span is None and standing.is_shared and isinstance(step, Buffer) and not at_boundary:
             # Several conversations together have half a step of messages, but this one alone has not.
             span = await aside(span_of, replace(step, least_tokens=0), messages, rules)
+        if span is None and not at_boundary and len(messages) >= self._store.pending_messages_max:
+            # The result of a call may be behind all that one look reads.
+            forced = Observe(want_tokens=step.want_tokens, force_closed=True)
+            span = await aside(span_of, forced, messages, rules)
         if span is None:
-            return Outcome.NO_BOUNDARY if isinstance(step, Buffer) and step.at_boundary else Outcome.NOTHING_SAFE
+            return Outcome.NO_BOUNDARY if at_boundary else Outcome.NOTHING_SAFE
         return span
 
     async def run(self, attempt: Attempt, *, span: Span, ahead: bool) -> Outcome:
