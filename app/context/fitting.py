@@ -102,7 +102,7 @@ def least_budgets(tokens: Sequence[int], *, count_max: int | None, above: int, b
     found: list[int | None] = [None] * len(tokens)
     for index in range(len(tokens) - 1, -1, -1):
         newer.add(tokens[index])
-        budget = max(tokens[index] + beside, above + 1)
+        budget = max(tokens[index], above + 1)
         while (taken := newer.up_to(budget))[1] + beside > budget:
             budget = taken[1] + beside
         found[index] = budget if count_max is None or taken[0] <= count_max else None

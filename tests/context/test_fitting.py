@@ -68,6 +68,7 @@ NOTES = Notes(reflections={"r1": 10, "r2": 20}, observations={"o1": 5, "o2": 30,
         (NoteLimits(tokens=35), "r1 r2 o3", {"o2": 65, "o1": 70}),
         (NoteLimits(tokens=35, reflections=1), "r2 o3", {"r1": None, "o2": 55, "o1": 60}),
         (NoteLimits(tokens=35, reflections=3, observations=2), "r1 r2 o3", {"o2": 65, "o1": None}),
+        (NoteLimits(tokens=30), "r1 r2", {"o3": 35, "o2": 65, "o1": 70}),
         (NoteLimits(tokens=25), "r2 o3", {"r1": 30, "o2": 65, "o1": 70}),
     ],
 )
