@@ -170,11 +170,27 @@ HALF, ALL = sum(one.tokens for one in SAID[:CLOSED]), sum(one.tokens for one in 
         pytest.param(Observe(want_tokens=2 * HALF, force_closed=False), CLOSED, id="half of what is due"),
         pytest.param(Observe(want_tokens=ALL, force_closed=False), 22, id="less than half of what is due"),
         pytest.param(Observe(want_tokens=2 * HALF, force_closed=True), 18, id="too much waits"),
-        pytest.param(Observe(want_tokens=ALL, force_closed=False, whole=True), 22, id="all was asked for"),
+        pytest.param(Observe(want_tokens=2 * HALF, force_closed=False, whole=True), 18, id="all of it was asked for"),
+        pytest.param(Buffer(want_tokens=ALL, least_tokens=ALL + 1), None, id="too little in all"),
     ],
 )
 def test_a_span_ends_at_a_boundary_where_that_leaves_it_large_enough(step: Buffer | Observe, end: int | None) -> None:
     span = span_of(step, SAID, RULES)
+    assert (span and span.to_seq) == end
+
+
+def test_a_large_message_behind_too_little_is_observed_with_it() -> None:
+    messages = log(("user", "Here it is."), ("assistant", "word " * 9_000), ("user", "Thanks."))
+    span = span_of(Buffer(want_tokens=6_000, least_tokens=3_000), messages, RULES)
+    assert (span and span.to_seq) == 2
+
+
+@pytest.mark.parametrize(("forced", "end"), [(False, 1), (True, 3)])
+def test_a_call_keeps_what_comes_after_it_waiting_until_too_much_waits(forced: bool, end: int) -> None:
+    said, calling, after = log(("user", "Pay the rent."), ("assistant", ""), ("assistant", "It takes long."))
+    call = {"type": "tool_call", "id": "c1", "name": "pay", "arguments": {}}
+    messages = [said, replace(calling, kind=Kind.TOOL_CALL, parts=(call,)), after]
+    span = span_of(Observe(want_tokens=ALL, force_closed=forced), messages, RULES)
     assert (span and span.to_seq) == end
 
 
