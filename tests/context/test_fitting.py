@@ -184,6 +184,7 @@ def test_results_whose_call_was_left_out_before_do_not_begin_a_cut_tail() -> Non
         message(10, Role.USER, text("new"), tokens=10),
     )
     assert seqs(fitting(log, skipped_tokens=100, budget=100).stored) == [10]
+    assert seqs(fitting(log[:2], skipped_tokens=100, budget=100).stored) == [8, 9]  # there is nothing else to show
 
 
 def test_a_call_that_was_never_answered_does_not_hold_back_the_start() -> None:
