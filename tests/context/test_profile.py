@@ -10,7 +10,7 @@ from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.context.compile import compile_context
@@ -487,6 +487,7 @@ STEPS = (World.note, World.note, World.begin, World.begin, World.replace, World.
 
 @settings(max_examples=EXAMPLES)
 @given(steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 9)), min_size=6, max_size=14))
+@example(steps=[(World.replace, 0)])
 async def test_each_session_is_told_what_was_known_when_it_began_less_what_is_gone(
     service: Service, steps: Sequence[tuple[Callable[[World, int], Awaitable[Any]], int]]
 ) -> None:
