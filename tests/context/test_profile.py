@@ -304,8 +304,8 @@ async def test_the_facts_worth_most_are_read_however_many_are_newer_and_plans_th
         over = await note(service, "Flies to Oslo with Maria on 7 May 2023.", category="commitment")
         hobbies = [await note(service, f"Likes {hobby}.") for hobby in ("bees", "hens", "tea")]
         assert await read(service, "small") == [best, *reversed(hobbies), over]
-        hobbies.append(await note(service, "Likes trams."))
-        assert await read(service, "full") == [best, *reversed(hobbies)]
+        hobbies += [await note(service, f"Likes {hobby}.") for hobby in ("trams", "rain")]
+        assert await read(service, "full") == [best, *reversed(hobbies[1:])]
 
 
 async def read(service: Service, key: str) -> list[str]:
