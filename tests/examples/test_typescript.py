@@ -13,6 +13,19 @@ from tests.model_server import ModelServer
 CLIENT = ROOT / "clients" / "typescript"
 INSTALLED = CLIENT / "node_modules" / ".package-lock.json"  # npm writes it last
 INSTALL_SECONDS = 120.0
+PROXY = """
+import { createServer } from "node:http";
+import { body, daybook } from "./clients/typescript/dist/src/index.js";
+const proxy = createServer((_, answer) => answer.writeHead(502).end(process.env.PAGE));
+await new Promise((ready) => proxy.listen(0, "127.0.0.1", ready));
+const memory = daybook({ url: `http://127.0.0.1:${proxy.address().port}` });
+try {
+  body(await memory.GET("/sessions", {}));
+} catch (error) {
+  console.log(error.problem?.status, String(error));
+}
+proxy.close();
+"""
 
 
 async def install() -> None:
@@ -54,6 +67,10 @@ async def test_agents_on_the_typed_client(service: Service, run: Run) -> None:
     assert told.splitlines() == ['It is {"city":"Porto","degrees":31,"sky":"sunny"}.', "You are Ana."]
     turn = ["user_message", "tool_call", "tool_result", "assistant_message"]
     assert await kinds(service, "ai-sdk-agent") == [*turn, "user_message", "assistant_message"]
+
+    for page in ("", "<h1>Bad Gateway</h1>"):
+        told = await run("node", "--input-type=module", "--eval", PROXY, PAGE=page)
+        assert told == "502 Error: the answer is a 502 that says no more\n"
 
 
 def parrot(asked: Asked) -> str:
