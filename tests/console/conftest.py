@@ -69,3 +69,12 @@ async def page_of(browser: Browser, url: str, **options: Any) -> AsyncIterator[P
     yield page
     await context.close()
     assert wrong == []
+
+
+async def tab_seen(page: Page, *, is_seen: bool) -> None:
+    """As when the reader turns to another tab, or back: no other way of Playwright's hides a page."""
+    await page.evaluate(
+        """hidden => (Object.defineProperty(document, "hidden", { value: hidden, configurable: true }),
+           document.dispatchEvent(new Event("visibilitychange")))""",
+        not is_seen,
+    )

@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 from app.issuing import revoke
 from app.settings import Settings
 from tests.conftest import Service, StartService
-from tests.console.conftest import PATIENCE_MS, page_of, reading_key
+from tests.console.conftest import PATIENCE_MS, page_of, reading_key, tab_seen
 from tests.journeys.looks import items, until_stalled
 from tests.journeys.talk import plain_talk
 from tests.model_server import Fault, ModelServer, Said
@@ -69,8 +69,8 @@ async def test_a_session_without_a_message_says_so_and_one_that_is_gone_too(serv
     await expect(page.locator("#message-1")).to_be_visible()
     await service.client.delete("/sessions/new-1")
     await page.get_by_role("button", name="Observe").click()
-    await expect(page.get_by_role("alert").get_by_text("session 'new-1' was never seen").first).to_be_visible()
-    await expect(page.get_by_role("alert")).to_have_count(2)
+    await expect(page.get_by_role("alert")).to_have_text("session 'new-1' was never seen")
+    await expect(page.locator("#message-1")).to_have_count(0)
     await context.close()
 
 
@@ -284,6 +284,35 @@ async def test_who_goes_back_or_reloads_is_where_they_were(service: Service, bro
         await expect(page.get_by_role("link", name="mail-30")).to_be_in_viewport()
 
 
+async def test_a_page_of_the_timeline_is_gone_back_to_and_kept_through_a_reload(
+    service: Service, browser: Browser
+) -> None:
+    """Whoever had leafed to #61 and followed a citation came back to the newest page."""
+    for begin in range(1, 180, 60):
+        numbered = ({"role": "user", "content": f"Number {begin + index}."} for index in range(60))
+        await service.append("support-1", *numbered)
+    async with page_of(browser, f"{service.url}/#/support-1") as page:
+        newest, oldest = page.locator(".message").first, page.locator(".message").last
+        await page.get_by_role("button", name="Older").click()
+        await expect(newest).to_have_id("message-120")
+        await page.get_by_role("button", name="Older").click()
+        await expect(newest).to_have_id("message-60")
+        await page.reload()
+        await expect(newest).to_have_id("message-60")
+        await page.go_back()
+        await expect(newest).to_have_id("message-120")
+        await page.get_by_role("link", name="Runs").click()
+        await expect(page.get_by_text("No call was made.")).to_be_visible()
+        await page.go_back()
+        await expect(newest).to_have_id("message-120")
+        await expect(page.locator(".message.marked")).to_have_count(0)
+        await page.get_by_role("button", name="Newer").click()
+        await expect(oldest).to_have_id("message-121")
+        await page.go_back()
+        await page.get_by_role("button", name="Newest").click()
+        await expect(newest).to_have_id("message-180")
+
+
 async def test_a_very_long_text_is_laid_out_once_it_is_seen(service: Service, browser: Browser) -> None:
     """Ten outputs of a tool of 900,000 letters held up the page for ten seconds."""
     long = "A line of what the tool told.\n" * 1_000
@@ -419,6 +448,18 @@ async def test_a_stalled_memory_is_redriven_and_its_failures_are_told(
             before = await failed.count()
             await page.get_by_role("button", name="Redrive").click()
             await expect(failed.nth(before)).to_be_visible()
+
+
+async def test_after_clearing_nothing_says_that_something_was_asked_for(service: Service, browser: Browser) -> None:
+    """Under the log that was just emptied stood "observe: asked for"."""
+    await talked(service)
+    async with page_of(browser, f"{service.url}/#/support-1/log") as page:
+        await page.get_by_role("button", name="Observe").click()
+        await expect(page.get_by_text("observe: asked for")).to_be_visible()
+        await page.get_by_role("button", name="Clear observations").click()
+        await page.get_by_role("button", name="Clear", exact=True).click()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+        await expect(page.get_by_text("observe: asked for")).to_have_count(0)
 
 
 async def test_the_output_of_a_run_that_is_read_stays_when_the_next_run_comes(
@@ -598,37 +639,62 @@ async def test_a_view_that_was_refused_with_an_event_is_asked_for_again(service:
     await context.close()
 
 
-async def test_a_session_that_is_deleted_while_it_is_shown_says_so(service: Service, browser: Browser) -> None:
-    """It stood there as it had been."""
+async def test_a_tab_that_is_not_seen_asks_for_nothing_that_failed_until_it_is(
+    service: Service, browser: Browser
+) -> None:
+    await talked(service, messages=1)
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.clock.install()
+    asked: list[str] = []
+    await page.route("**/runs?*", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
+    page.on("request", lambda request: asked.append(request.url) if "/runs?" in request.url else None)
+    await page.goto(f"{service.url}/#/support-1/runs")
+    await expect(page.get_by_role("alert")).to_have_text("the database is away")
+    await tab_seen(page, is_seen=False)
+    before = len(asked)
+    await page.clock.run_for(60_000)
+    assert len(asked) == before
+    await tab_seen(page, is_seen=True)
+    await page.unroute_all()
+    await page.clock.run_for(6_000)
+    await expect(page.get_by_text("No call was made.")).to_be_visible()
+    await context.close()
+
+
+async def test_a_session_that_is_deleted_while_it_is_shown_says_so_until_it_is_made_again(
+    service: Service, browser: Browser
+) -> None:
+    """It stood there as it had been, and what was said in the next one of its name did not come."""
     await talked(service, messages=1)
     context = await browser.new_context()
     page = await context.new_page()
     await page.goto(f"{service.url}/#/support-1")
     await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
     await service.client.delete("/sessions/support-1")
-    await expect(page.get_by_role("alert").first).to_have_text("session 'support-1' was never seen")
+    await expect(page.get_by_role("alert")).to_have_text("session 'support-1' was never seen")
+    await expect(page.locator(".message, .figures, .chart")).to_have_count(0)
+
+    await talked(service, messages=2)
+    await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
+    await expect(figure(page, "Messages")).to_have_text("2")
+    await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
+    await expect(page.get_by_text("My new address is Rua Augusta 12.")).to_be_visible()
     await context.close()
 
 
 async def test_a_tab_that_is_not_seen_leaves_its_stream_to_others_and_shows_what_it_missed(
     service: Service, browser: Browser
 ) -> None:
-    async def seen(page: Page, *, is_seen: bool) -> None:
-        await page.evaluate(
-            """hidden => (Object.defineProperty(document, "hidden", { value: hidden, configurable: true }),
-               document.dispatchEvent(new Event("visibilitychange")))""",
-            not is_seen,
-        )
-
     await talked(service, messages=1)
     async with page_of(browser, f"{service.url}/#/support-1") as page:
         live = page.get_by_role("status").get_by_text("live", exact=True)
         await expect(live).to_be_visible()
         async with page.expect_event("requestfailed", lambda asked: asked.url.endswith("/memory/events")):
-            await seen(page, is_seen=False)
+            await tab_seen(page, is_seen=False)
         await expect(page.get_by_text("not live")).to_be_visible()
         await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
-        await seen(page, is_seen=True)
+        await tab_seen(page, is_seen=True)
         await expect(live).to_be_visible()
         await expect(page.get_by_text("My new address is Rua Augusta 12.")).to_be_visible()
 

@@ -82,6 +82,27 @@ async def test_what_was_said_is_found_and_leads_to_its_messages(service: Service
         await expect(texts).to_have_text(["Velopost counts each parcel twice."])
 
 
+async def test_a_search_that_failed_is_asked_again_by_its_button_alone(service: Service, browser: Browser) -> None:
+    """It was posted every 5 seconds, each time with a call of the model where recall has vectors."""
+    await two_sessions(service)
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.clock.install()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/recall") else None)
+    await page.route("**/recall", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
+    await page.goto(f"{service.url}/#/chat-7/recall")
+    await page.get_by_label("Query").fill("Velopost")
+    await page.get_by_role("button", name="Search").click()
+    await expect(page.get_by_role("alert")).to_have_text("the database is away")
+    await page.clock.run_for(60_000)
+    assert len(asked) == 1
+    await page.unroute_all()
+    await page.get_by_role("button", name="Search").click()
+    await expect(page.locator(".hit").first).to_contain_text("Velopost")
+    await context.close()
+
+
 async def test_facts_are_added_corrected_ended_and_deleted_by_hand(service: Service, browser: Browser) -> None:
     await two_sessions(service)
     async with page_of(browser, f"{service.url}/#/chat-7/facts", timezone_id="Asia/Tokyo") as page:

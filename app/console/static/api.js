@@ -5,6 +5,7 @@ export const REFUSED = "daybook-key-refused"; // an event of the window: the key
 
 const AWAY = { detail: "the service does not answer" };
 const ANSWER_MS = 30_000;
+const [AWAY_MS, GONE_MS] = [2_000, 5_000]; // then a stream is asked for again
 const SILENT_MS = 45_000; // of a stream: the service says something every 15 s
 
 class Problem extends Error {
@@ -97,21 +98,23 @@ export async function listen(name, { signal, onEvent, onState }) {
   let last = null;
   while (!signal.aborted) {
     const patient = patience(SILENT_MS);
+    let state = "away";
     try {
       const options = { signal: patient.within(signal), headers: headers(last ? { "Last-Event-ID": last } : {}) };
       const answer = await asked(`${session(name)}/memory/events`, {}, options);
-      onState(true);
+      onState("live");
       for await (const event of events(answer.body, patient.heard)) {
         last = event.id ?? last;
         onEvent(event);
       }
     } catch (error) {
-      if (signal.aborted || error.status === 404 || error.status === 401) return;
+      if (signal.aborted || error.status === 401) return;
+      if (error.status === 404) [state, last] = ["gone", null];
     } finally {
       patient.end();
     }
-    onState(false);
-    await pause(2000, signal);
+    onState(state);
+    await pause(state === "gone" ? GONE_MS : AWAY_MS, signal);
   }
 }
 

@@ -24,10 +24,12 @@ function decoded(name) {
   }
 }
 
-// Which messages are shown, as in `#/chat-7/timeline/12-15`.
+// Which messages are shown: cited ones as in `#/chat-7/timeline/12-15`, a page from one on as `61-`, or up to one as
+// `-60`. Of the newest page both are null.
 function messages(seqs) {
-  const [, from, to] = /^(\d+)(?:-(\d+))?$/.exec(seqs) ?? [];
-  return from ? { from: Number(from), to: Number(to ?? from) } : null;
+  const [, from, dash, to] = /^(\d*)(-?)(\d*)$/.exec(seqs) ?? [];
+  const number = (digits) => (digits ? Number(digits) : null);
+  return { from: number(from), to: number(dash ? to : from) };
 }
 
 function usePlace() {

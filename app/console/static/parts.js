@@ -78,21 +78,24 @@ const LOOK_MS = 5000;
 
 const passes = ({ status }) => status === 0 || status === 429 || status >= 500; // what was refused so may be answered later
 
-// What `load` answers, loaded again when `keys` change, and after a failure that passes: the event it came with is told
-// once. The former stays while the next is on its way.
-export function useLoaded(load, keys) {
+// Calls `look` in 5 seconds, or later, once the page is seen.
+const later = (look, signal) =>
+  setTimeout(() => signal.aborted || (document.hidden ? later(look, signal) : look()), LOOK_MS);
+
+// What `load` answers, loaded again when `keys` change, and after a failure that `mayPass`: the event it came with is told
+// once. The former stays while the next is on its way, unless it is gone.
+export function useLoaded(load, keys, mayPass = passes) {
   const [state, setState] = useState({ value: null, error: null });
   useEffect(() => {
     const stop = new AbortController();
-    let timer = null;
     const failed = (error) => {
       if (stop.signal.aborted) return;
-      setState((former) => ({ ...former, error: error.message }));
-      if (passes(error)) timer = setTimeout(look, LOOK_MS);
+      setState(({ value }) => ({ value: error.status === 404 ? null : value, error: error.message }));
+      if (mayPass(error)) later(look, stop.signal);
     };
     const look = () => load(stop.signal).then((value) => stop.signal.aborted || setState({ value, error: null }), failed);
     look();
-    return () => (stop.abort(), clearTimeout(timer));
+    return () => stop.abort();
   }, keys);
   return [state.value, state.error];
 }
@@ -103,10 +106,9 @@ export function useLooks(look, keys, soonMs = 0) {
     const stop = new AbortController();
     const again = async () => {
       await look(stop.signal);
-      if (!stop.signal.aborted) timer = setTimeout(later, LOOK_MS);
+      later(again, stop.signal);
     };
-    const later = () => (document.hidden ? (timer = setTimeout(later, LOOK_MS)) : again());
-    let timer = setTimeout(again, soonMs);
+    const timer = setTimeout(again, soonMs);
     return () => (stop.abort(), clearTimeout(timer));
   }, keys);
 }
@@ -126,7 +128,7 @@ export const numbers = ({ from, to }) => (from === to ? `#${from}` : `#${from}-$
 
 // The address of messages of a session.
 export const pageOf = (name, view) => `#/${encodeURIComponent(name)}${view ? `/${view}` : ""}`;
-export const inTimeline = (name, from, to = from) => pageOf(name, `timeline/${from}-${to}`);
+export const inTimeline = (name, from, to = from) => pageOf(name, from || to ? `timeline/${from}-${to}` : "timeline");
 
 export const isShared = (memory) => memory.scope === "resource";
 

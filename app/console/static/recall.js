@@ -13,11 +13,13 @@ const score = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
 let last = null; // the last search of this tab: who followed a hit and comes back finds it again
 
+const never = () => false; // a search costs a call of a model, and is asked for again by its button
+
 const formerly = (name) => (last?.name === name && last.key === key.get() ? last.search : null);
 
 export function RecallView({ name, resourceId, onCite }) {
   const [search, setSearch] = useState(formerly(name));
-  const [found, error] = useLoaded((signal) => searched({ name, resourceId, search }, signal), [search]);
+  const [found, error] = useLoaded((signal) => searched({ name, resourceId, search }, signal), [search], never);
   const ask = (next) => {
     last = { name, key: key.get(), search: next };
     setSearch(next);

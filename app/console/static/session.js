@@ -29,23 +29,24 @@ function useEvents(name) {
   const [live, setLive] = useState(false);
   const [change, setChange] = useState(0);
   const again = () => setChange((number) => number + 1);
-  const lost = useRef(false);
+  const was = useRef(null); // the stream: live, away, or gone with its session
   const seen = useSeen();
   useEffect(() => {
     if (!seen) return undefined;
     const stop = new AbortController();
     let timer = null;
-    const onState = (on) => {
-      setLive(on);
-      if (on && lost.current) again(); // what came meanwhile was told to nobody
-      lost.current = !on;
+    const onState = (state) => {
+      setLive(state === "live");
+      // what came while it was away was told to nobody
+      if (was.current && state !== was.current && state !== "away") again();
+      was.current = state;
     };
     const onEvent = (event) => {
       setTold((former) => [event, ...former].slice(0, TOLD_MAX));
       timer ??= setTimeout(() => ((timer = null), again()), 200);
     };
-    listen(name, { signal: stop.signal, onEvent, onState }).then(() => stop.signal.aborted || again()); // it is gone
-    return () => (stop.abort(), clearTimeout(timer), onState(false));
+    listen(name, { signal: stop.signal, onEvent, onState });
+    return () => (stop.abort(), clearTimeout(timer), onState("away"));
   }, [name, seen]);
   return { told, live, change, again };
 }
@@ -58,7 +59,7 @@ export function SessionPage({ name, tab, cite }) {
   }, [name, events.change]);
   const show = (from, to) => {
     const hash = inTimeline(name, from, to);
-    if (hash === location.hash) dispatchEvent(new Event("hashchange")); // and has been left by the pager since
+    if (hash === location.hash) dispatchEvent(new Event("hashchange")); // asked again, as where it was not answered
     else location.hash = hash;
   };
   const back = html`<a class="back" href="#/">All sessions</a>`;
@@ -80,7 +81,7 @@ export function SessionPage({ name, tab, cite }) {
       )}
     </nav>
     <section aria-label=${label}>
-      <${View} name=${name} memory=${memory} resourceId=${resourceId} change=${events.change} again=${events.again} cite=${cite} onCite=${show} />
+      <${View} key=${about.created_at} name=${name} memory=${memory} resourceId=${resourceId} change=${events.change} again=${events.again} cite=${cite} onCite=${show} />
     </section>
   `;
 }
@@ -117,7 +118,7 @@ function Head({ name, memory, about, events }) {
     </div>
     ${asking && html`<${Ask} title=${`Take all ${asking} out of the log?`} does="Clear" danger
         onClose=${() => setAsking(null)}
-        onDo=${async () => (await call("DELETE", `${session(name)}/memory/${asking}`), events.again())}>
+        onDo=${async () => (await call("DELETE", `${session(name)}/memory/${asking}`), setDone(null), events.again())}>
         <p>Past versions keep them. The messages stay, and are not observed again.</p><//>`}
     ${done && html`<${Notice} kind=${done.kind}>${done.text}<//>`}
     ${memory.last_error && html`<${Notice} kind="error">

@@ -12,23 +12,20 @@ const VERSIONS_MAX = 5000;
 const NOTES_MAX = 2000; // of each kind, for the chart
 
 export function Timeline({ name, memory, change, cite, onCite }) {
-  const [asked, ask] = useState({ before: null }); // asked again each time, as where it was not answered; `with` is on it
-  const around = cite && cite.from + 1 + PAGE / 2; // the page with what is cited in its middle
-  useEffect(() => {
-    if (cite) ask({ before: around, with: Math.max(cite.from, 1) });
-  }, [cite]);
+  const isCited = cite.from !== null && cite.to !== null;
   const [found, error] = useLoaded(
     async (signal) => {
       const path = session(name);
-      const before = asked.before && asked.before <= memory.cursor.last_seq ? asked.before : null;
+      const asked = pageWith(cite);
+      const before = asked.before <= memory.cursor.last_seq ? asked.before : null;
       const query = { order: "desc", limit: PAGE, before_seq: before };
       const page = await get(`${path}/messages`, query, signal);
-      if (!(page.items.at(-1)?.seq > asked.with)) return { messages: page.items, older: page.next_cursor !== null, asked };
+      if (!(page.items.at(-1)?.seq > asked.with)) return { messages: page.items, older: page.next_cursor !== null, cite };
       const onward = { order: "asc", limit: PAGE, after_seq: asked.with - 1 }; // large messages filled the page before it
       const { items } = await get(`${path}/messages`, onward, signal);
-      return { messages: items.reverse(), older: asked.with > 1, asked };
+      return { messages: items.reverse(), older: asked.with > 1, cite };
     },
-    [name, change, asked],
+    [name, change, cite],
   );
   const [notes] = useLoaded(async (signal) => {
     const lists = ["observations", "reflections"].map((kind) =>
@@ -38,7 +35,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   }, [name, change]);
   const led = useRef(null); // to what was cited, once: who has gone on since is not taken back by what comes
   useEffect(() => {
-    if (!cite || cite === led.current || found?.asked.before !== around) return;
+    if (!isCited || cite === led.current || found?.cite !== cite) return;
     led.current = cite;
     document.getElementById(`message-${cite.from}`)?.focus();
   }, [cite, found]);
@@ -50,20 +47,26 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   return html`
     <${Growth} name=${name} memory=${memory} change=${change} />
     <div class="pager">
-      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => ask({ before: null })}>Newest</button>
-      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => ask({ before: newest + PAGE + 1, with: newest + 1 })}>Newer</button>
+      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => onCite("", "")}>Newest</button>
+      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => onCite(newest + 1, "")}>Newer</button>
       <span>#${oldest} to #${newest} of ${count.format(memory.cursor.last_seq)}</span>
-      <button disabled=${!older} onClick=${() => ask({ before: oldest })}>Older</button>
+      <button disabled=${!older} onClick=${() => onCite("", oldest - 1)}>Older</button>
       <${Leap} last=${memory.cursor.last_seq} onCite=${onCite} />
     </div>
-    ${error && found.asked !== asked && html`<${Notice} kind="error">${error}<//>`}
+    ${error && found.cite !== cite && html`<${Notice} kind="error">${error}<//>`}
     <div class="sides">
       <ol class="messages" aria-label="Messages">${messages.map(
-        (message) => html`<${Message} key=${message.seq} message=${message} marked=${cite && message.seq >= cite.from && message.seq <= cite.to} />`,
+        (message) => html`<${Message} key=${message.seq} message=${message} marked=${isCited && message.seq >= cite.from && message.seq <= cite.to} />`,
       )}</ol>
       <${Notes} name=${name} memory=${memory} notes=${notes} oldest=${oldest} newest=${newest} onCite=${onCite} />
     </div>
   `;
+}
+
+// Before which message the page ends, and which one is on it: of cited ones the first, in its middle.
+function pageWith({ from, to }) {
+  if (from === null) return { before: to && to + 1 };
+  return { before: from + (to === null ? PAGE : 1 + PAGE / 2), with: Math.max(from, 1) };
 }
 
 // To a message by its number: of thousands it is many pages away, and the coverage map is for the mouse.
