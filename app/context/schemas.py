@@ -28,7 +28,7 @@ class ContextQuery(BaseModel):
     max_reflections: int | None = Field(None, ge=0, le=10_000)
     max_observations: int | None = Field(None, ge=0, le=10_000)
     query: Query | None = Field(None, description="Add what was said about this and is shown no longer")
-    min_seq: int | None = Field(None, ge=0, le=SEQ_MAX, description="Wait until this message is stored")
+    min_seq: int | None = Field(None, ge=0, le=SEQ_MAX, description="Wait, for `wait_ms`, until this message is stored")
     wait_ms: int = Field(0, ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")
     as_of_version: int | None = Field(
         None, ge=0, le=SEQ_MAX, description="The context as it was when this version of the log was recorded"

@@ -83,8 +83,8 @@ class ContextService:
         check_counts(body, self._limits)
         await offloaded(partial(check_temp, body.state), size=body_bytes)
         session, moment = session_id(tenant, key), Moment(version=query.as_of_version, seq=query.as_of_seq)
-        caught_up = await self._wait(session, query)
-        question = await offloaded(partial(asked, session, query, body), size=body_bytes) if caught_up else None
+        lacking = await self._wait(session, query)
+        question = await offloaded(partial(asked, session, query, body), size=body_bytes) if lacking is None else None
         kept = self._kept(question, query, body)
         names = await offloaded(partial(_names, body, self._limits), size=body_bytes) if kept is None else kept.names
         known, likely = (None, False) if kept is None else (kept.mark, kept.held)
@@ -94,8 +94,8 @@ class ContextService:
             snapshot, server = read
             size = UNKNOWN if query.explain else body_bytes + work_bytes(snapshot)  # explaining is always slow
             compiled, now = await self._compiled(tenant, query, body, size, snapshot, server)
-            if not caught_up:
-                compiled = replace(compiled, notices=(*compiled.notices, WAITED))
+            if lacking is not None:
+                compiled = replace(compiled, notices=(*compiled.notices, lacking))
             kept = await offloaded(partial(kept_of, snapshot, compiled, query, names=names, now=now), size=size)
             self._keep(question, kept)
         elif kept is not None and not kept.held:
@@ -163,18 +163,18 @@ class ContextService:
         check(key, span)
         return diff(span, changes)
 
-    async def _wait(self, session: UUID, query: ContextQuery) -> bool:
-        """Read your writes (api.md, ``min_seq`` and ``wait_ms``); False when the time ran out."""
+    async def _wait(self, session: UUID, query: ContextQuery) -> str | None:
+        """Read your writes (api.md, ``min_seq`` and ``wait_ms``). A notice of what was lacking when time ran out."""
         if not query.wait_ms and query.min_seq is None:
-            return True
+            return None
         end = time.monotonic() + query.wait_ms / 1000
         seq = query.min_seq or 0
         stored = partial(self._store.memory_with, session, seq)
         memory = await seen(stored, seconds=query.wait_ms / 1000) if seq else await stored()
         if seq and memory is None:
-            return False
+            return f"the wait ended before message #{seq} was stored"
         left = max(0, round((end - time.monotonic()) * 1000))
-        return memory is None or await self._memory.idle(memory, left)
+        return None if memory is None or await self._memory.idle(memory, left) else WAITED
 
 
 def _ask(

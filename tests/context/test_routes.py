@@ -203,7 +203,7 @@ async def test_when_the_time_runs_out_the_context_says_so(service: Service, para
     context = await service.context("s1", **parameters)
     assert shown(context) == ["one"]
     [notice] = context["notices"]
-    assert "caught up" in notice
+    assert notice == "the wait ended before message #2 was stored"
 
 
 async def test_what_is_there_already_is_not_waited_for(service: Service) -> None:
