@@ -311,6 +311,10 @@ async def test_a_page_of_the_timeline_is_gone_back_to_and_kept_through_a_reload(
         await page.go_back()
         await page.get_by_role("button", name="Newest").click()
         await expect(newest).to_have_id("message-180")
+        await page.goto(f"{service.url}/#/support-1/timeline/-60")
+        await expect(newest).to_have_id("message-60")
+        await page.goto(f"{service.url}/#/support-1/timeline/-0")
+        await expect(newest).to_have_id("message-180")
 
 
 async def test_a_very_long_text_is_laid_out_once_it_is_seen(service: Service, browser: Browser) -> None:

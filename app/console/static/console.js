@@ -28,7 +28,7 @@ function decoded(name) {
 // `-60`. Of the newest page both are null.
 function messages(seqs) {
   const [, from, dash, to] = /^(\d*)(-?)(\d*)$/.exec(seqs) ?? [];
-  const number = (digits) => (digits ? Number(digits) : null);
+  const number = (digits) => Number(digits) || null;
   return { from: number(from), to: number(dash ? to : from) };
 }
 

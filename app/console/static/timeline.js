@@ -66,7 +66,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
 // Before which message the page ends, and which one is on it: of cited ones the first, in its middle.
 function pageWith({ from, to }) {
   if (from === null) return { before: to && to + 1 };
-  return { before: from + (to === null ? PAGE : 1 + PAGE / 2), with: Math.max(from, 1) };
+  return { before: from + (to === null ? PAGE : 1 + PAGE / 2), with: from };
 }
 
 // To a message by its number: of thousands it is many pages away, and the coverage map is for the mouse.
