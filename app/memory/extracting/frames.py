@@ -16,6 +16,11 @@ _NAME_DE: Final = (
     r"|WG|Wohngemeinschaft|Gemeinschaft|Zeiten|Gefahr|Erwartung|Nacht|Tag|Tage|Bedarf|Regen|Kälte|Geld|Freunde|Kunden)\b)"
     + NAME
 )
+_STREETS: Final = "Rua|Avenida|Bairro|Praça|Largo"
+_I_DE: Final = "[Ww]ohne(?: ich)?|[Ii]ch lebe|[Ll]ebe ich|[Ww]ir (?:wohn|leb)en|(?:[Ww]ohn|[Ll]eb)en wir"
+_I_FR: Final = (
+    r"[Jj](?:['’]habite|e vis|e réside|['’]ai (?:dé|em)ménagé)|[Nn]ous (?:habitons|vivons|avons (?:dé|em)ménagé)"
+)
 _UP_TO: Final = r"(?: \w+){0,2}?"
 _I_ZH: Final = (
     "(?:^|[，。；！ ])(?:我们?|我們|本人|用户|用戶|使用者)家?(?:现在|現在|目前|已经|已經|刚刚?|剛剛?"
@@ -28,19 +33,22 @@ _I_KO: Final = (
 
 HOME: Final = "|".join(
     (
-        rf"\b[Vv]iv(?:o|imos){_UP_TO} en {NAME}|\b[Mm]e (?:he mudado|mudé) a {NAME}",
+        rf"\b[Vv]iv(?:o|imos){_UP_TO} en (?:la (?:C/|[Cc]alle) [^.;:!?]{{1,40}}? en )?{NAME}",
+        rf"\b[Mm]e (?:he mudado|mudé) a {NAME}",
         rf"\b[Nn]os (?:hemos mudado|mudamos) a {NAME}",
         rf"{_U}{_UP_TO} (?:vive|reside){_UP_TO} en {NAME}|{_U}{_UP_TO} se (?:ha mudado|mudó) a {NAME}",
-        rf"\b(?:[Mm]or|[Vv]iv|[Rr]esid)o{_UP_TO} em {NAME}",
+        rf"\b(?:[Mm]or|[Vv]iv|[Rr]esid)(?:o|amos|imos){_UP_TO} (?:em|n[oa](?! (?:{_STREETS}))) {NAME}",
         rf"\b(?:[Mm]e mudei|[Mm]udei-me|[Nn]os mudamos) para (?:[oa] )?{NAME}",
         rf"{_U}{_UP_TO} (?:mora|vive|reside){_UP_TO} em {NAME}",
         rf"{_U}{_UP_TO} (?:se mudou|mudou-se) para (?:[oa] )?{NAME}",
         rf"\b(?:[Aa]bit|[Vv]iv|[Rr]isied)o{_UP_TO} (?:ad?|in) {NAME}|\b[Mm]i sono trasferit[oa] (?:ad?|in) {NAME}",
         rf"{_U}{_UP_TO} (?:abita|vive|risiede){_UP_TO} (?:ad?|in) {NAME}",
         rf"{_U}{_UP_TO} si è trasferit[oa] (?:ad?|in) {NAME}",
-        rf"\b[Jj](?:['’]habite|e vis|e réside|['’]ai (?:dé|em)ménagé){_UP_TO} (?:à|en|au|aux) {NAME}",
+        rf"\b(?:{_I_FR}){_UP_TO} (?:à|en|au|aux) {NAME}",
         rf"{_U}{_UP_TO} (?:habite|vit|réside|a déménagé|a emménagé){_UP_TO} (?:à|en|au|aux) {NAME}",
-        rf"\b[Ii]ch (?:wohne|lebe){_UP_TO} in {_NAME_DE}|\b[Ii]ch bin{_UP_TO} nach {NAME}(?=[\w-]* (?:um)?gezogen)",
+        rf"\b[Ww]ohne(?: ich)? nicht(?: mehr)? in [^.;:!?]{{1,40}}?, sondern{_UP_TO} in {_NAME_DE}",
+        rf"\b(?:{_I_DE}){_UP_TO} in {_NAME_DE}",
+        rf"\b(?:[Ii]ch bin|[Bb]in ich|[Ww]ir sind|[Ss]ind wir){_UP_TO} nach {NAME}(?=[\w-]* (?:um)?gezogen)",
         rf"{_U} (?:wohnt|lebt){_UP_TO} in {_NAME_DE}|{_U} ist{_UP_TO} nach {NAME}(?=[\w-]* (?:um)?gezogen)",
         rf"\b[Ii]k (?:woon|leef){_UP_TO} in {NAME}|\b[Ii]k ben{_UP_TO} verhuisd naar {NAME}",
         rf"{_U} (?:woont|leeft){_UP_TO} in {NAME}|{_U} is{_UP_TO} verhuisd naar {NAME}",
@@ -61,7 +69,8 @@ WORKPLACE: Final = "|".join(
         rf"\b[Tt]rabalho para (?:[ao] )?{NAME}|{_U}{_UP_TO} trabalha para (?:[ao] )?{NAME}",
         rf"\b[Ll]avoro (?:per|presso) {NAME}|{_U}{_UP_TO} lavora (?:per|presso) {NAME}",
         rf"\b[Jj]e travaille{_UP_TO} (?:chez|pour) {NAME}|{_U}{_UP_TO} travaille{_UP_TO} (?:chez|pour) {NAME}",
-        rf"\b[Ii]ch arbeite{_UP_TO} (?:bei|für) {_NAME_DE}|{_U} arbeitet{_UP_TO} (?:bei|für) {_NAME_DE}",
+        rf"\b(?:[Ii]ch arbeite|[Aa]rbeite ich){_UP_TO} (?:bei|für) {_NAME_DE}",
+        rf"{_U} arbeitet{_UP_TO} (?:bei|für) {_NAME_DE}",
         rf"\b[Ii]k werk{_UP_TO} (?:bij|voor) {NAME}|{_U} werkt{_UP_TO} (?:bij|voor) {NAME}",
         rf"{_I_ZH}在(?!找|同一|一家|当前)[^，。在？]{{1,16}}{_EMPLOYER_ZH}(?:工作|上班|任职|任職)(?!过|過|时|時|的)",
         rf"{_I_ZH}(?:就职于|就職於|供职于|任职于|任職於)",

@@ -24,9 +24,11 @@ HELD_WORDS_MIN: Final = 2
 TURNED_WORDS_MAX: Final = 6  # in what is longer they mostly are of no weight
 
 # What denies and is no content of its own.
-_DENIALS: Final = "nicht ne pas não non niet не нет değil لا لم ليس ليست नहीं"
+_DENIALS: Final = "nicht ne pas não non niet не нет değil لا لم ليس ليست नहीं ya já mehr plus più mais"
+# What other languages say of the speaker and of the present, as "I" and "now" are no content in English.
+_PRESENT: Final = "ich yo je eu io jetzt inzwischen ahora maintenant agora adesso en em la"
 _FRAME: Final = frozenset(
-    terms(f"assistant currently today recently lately these days anymore longer before {USERS} {_DENIALS}")
+    terms(f"assistant currently today recently lately these days anymore longer before {USERS} {_DENIALS} {_PRESENT}")
 )
 _DENIED: Final = lazy_pattern(
     r"\b(?:not|never|no longer|no more|cannot|stopped|quit|gave up|without|hates?|dislikes?)\b|n't\b"
@@ -43,7 +45,7 @@ _DENIED: Final = lazy_pattern(
 _DENIED_FIRST: Final = lazy_pattern(r"(?:^|[:,;¿¡] ?)(?:[A-ZÁÉÍÓÚÑ]\w+ ){0,3}[Nn]o (?=[a-záéíóúñ])")
 _CEASED: Final = lazy_pattern(
     r"\b(?:no longer|no more|any ?more|any longer|stopped|quit|gave up)\b|nicht mehr|그만|끊었|더 ?이상|不再"
-    r"|\b(?:ya no|niet meer|больше не|już nie|não\b.{1,30}\bmais|non\b.{1,30}\bpiù|не\b.{1,30}\bбольше)\b"
+    r"|\b(?:ya no|já não|niet meer|больше не|już nie|não\b.{1,30}\bmais|non\b.{1,30}\bpiù|не\b.{1,30}\bбольше)\b"
     r"|\bn(?:e |['’])\w+ plus\b|لم يعد|もう.{1,30}(?:ない|ません)"
 )
 # French runs "ne" and "je" into the word behind them; Chinese has no blanks around what denies.

@@ -48,7 +48,7 @@ ALIKE_MIN: Final = 0.4
 _EARLY: Final = {
     term: (kind, at)
     for kind, at, words in (
-        ("choice", -1, "prefer prefers preferred"),
+        ("choice", -1, "prefer prefers preferred bevorzuge"),
         ("chosen", -1, "decided decides chose chosen choose settled"),
         ("date", 0, "deadline due birthday appointment"),
     )
@@ -180,7 +180,8 @@ _LONG_AGO: Final = lazy_pattern(
 )
 # Of the frames of other languages, which do not say what may stand before or within them.
 _NOT: Final = lazy_pattern(
-    r"(?i:\b(?:no|non|não|ne|n['’]|nicht|niet|не|nunca|jamás|nie|nooit|jamais|никогда)(?!\w)|\bkein)"
+    r"\b[Nn]o\b(?! [A-ZÀ-ÖØ-Þ])|(?i:\b(?:non|não|ne|n['’]|nicht(?!.{1,60}\bsondern )|niet|не|nunca|jamás|nie|nooit"
+    r"|jamais|никогда)(?!\w)|\bkein)"
 )
 _SUPPOSED: Final = lazy_pattern(r"(?i:if|unless|suppos(?:e|ing)|assuming|si(?! è)|wenn|falls|если)\b")
 _TITLES: Final = frozenset(terms("dr doctor mr mrs ms prof professor"))
@@ -237,16 +238,20 @@ def other(words: Sequence[str]) -> str:
 
 def _found(frame: _Frame, text: str) -> re.Match[str] | None:
     """What was, and is no more or is not, is not told: "lived in Tokyo", but "has lived in Tokyo"."""
-    match = frame.pattern.search(text) if not frame.verbs or any(verb in text for verb in frame.verbs) else None
+    if not frame.verbs:
+        return next((match for match in frame.pattern.finditer(text) if not _is_denied(match, text)), None)
+    match = frame.pattern.search(text) if any(verb in text for verb in frame.verbs) else None
     if match is None:
         return None
     held = match.groupdict()
     auxiliaries = held.get("auxiliaries") or ""
     if (frame.copula and not _COPULA.search(auxiliaries)) or (held.get("past") and not _PERFECT.search(auxiliaries)):
         return None
-    if not frame.verbs and _NOT.search(text, max(0, match.start() - _BEFORE), match.end()):
-        return None
     return None if _MOVED.search(match[0]) and _LONG_AGO.search(text) else match
+
+
+def _is_denied(match: re.Match[str], text: str) -> bool:
+    return _NOT.search(text, max(0, match.start() - _BEFORE), match.end()) is not None
 
 
 def _whose(match: re.Match[str]) -> tuple[str, str]:

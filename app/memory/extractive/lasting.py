@@ -1,14 +1,15 @@
 """What of a sentence is worth knowing when its conversation is over (docs/facts.md). Pure.
 
-Surface words in English, Chinese, Japanese and Korean, as in ``cues``; chosen on the dev conversations of docs/eval.md.
+Surface words in English, Chinese, Japanese and Korean, as in ``cues``, chosen on the dev conversations of docs/eval.md;
+those of five other languages are in ``european``.
 """
 
 import re
 from typing import Final
 
 from app.kit.patterns import lazy_pattern
-from app.kit.words import specifics, terms
-from app.memory.extractive import cues
+from app.kit.words import NUMBER, specifics, terms
+from app.memory.extractive import cues, european
 from app.memory.model import Tag
 
 # What speaks of the speaker for longer than today.
@@ -89,9 +90,9 @@ def lasting_tag(sentence: str, *, ours: bool) -> Tag | None:
     if cues.is_question(sentence) or cues.is_reaction(sentence) or cues.is_pleasantry(sentence):
         return None
     sentence = cues.own_words(sentence)
-    if _UNREAL.search(sentence):
+    if _has(sentence, _UNREAL, european.UNREAL):
         return None
-    if (_PASSING.search(sentence) or _points(sentence)) and not _BINDING.search(sentence):
+    if (_has(sentence, _PASSING, european.PASSING) or _points(sentence)) and not _binds(sentence):
         return None
     tag = cues.tag_of(sentence)
     return _of_assistant(sentence, tag) if ours else _of_user(sentence, tag)
@@ -99,17 +100,41 @@ def lasting_tag(sentence: str, *, ours: bool) -> Tag | None:
 
 def tells_of_self(sentence: str) -> bool:
     """Whether it says who its speaker is, or whom and what they have."""
-    return _PROFILE.search(sentence) is not None and not _PASSING.search(sentence) and not cues.is_question(sentence)
+    return (
+        _has(sentence, _PROFILE, european.PROFILE)
+        and not _has(sentence, _PASSING, european.PASSING)
+        and not european.UNREAL.search(european.european(sentence))
+        and not cues.is_question(sentence)
+    )
+
+
+def _has(sentence: str, cue: re.Pattern[str], also: re.Pattern[str]) -> bool:
+    return cue.search(sentence) is not None or also.search(european.european(sentence)) is not None
+
+
+def _binds(sentence: str) -> bool:
+    return _has(sentence, _BINDING, european.RULE)
 
 
 def _points(sentence: str) -> bool:
     """Whether it speaks of something that another sentence names, and names nothing itself."""
     found = _POINTING.search(sentence)
-    return found is not None and _words(sentence[: found.start()]) < NAMED_WORDS_MIN and not specifics(sentence)
+    if found is not None and _words(sentence[: found.start()]) < NAMED_WORDS_MIN and not _specifics(sentence):
+        return True
+    said = european.european(sentence)
+    return european.POINTING.search(said) is not None and not _specifics(sentence)
+
+
+def _specifics(sentence: str) -> list[str]:
+    """Of German without its names, which it does not tell from its nouns."""
+    found = specifics(sentence)
+    if found and european.is_german(european.european(sentence)):
+        return NUMBER.findall(sentence)
+    return found
 
 
 def _is_plan(sentence: str) -> bool:
-    return bool(specifics(sentence)) or _words(sentence) >= PLAN_WORDS_MIN
+    return bool(_specifics(sentence)) or _words(sentence) >= PLAN_WORDS_MIN
 
 
 def _words(text: str) -> int:
@@ -117,20 +142,22 @@ def _words(text: str) -> int:
 
 
 def _of_assistant(sentence: str, tag: Tag) -> Tag | None:
-    promised = tag in {Tag.DECISION, Tag.NEXT_STEP} and _PROMISE.search(sentence) and specifics(sentence)
+    promised = (
+        tag in {Tag.DECISION, Tag.NEXT_STEP} and _has(sentence, _PROMISE, european.PROMISE) and specifics(sentence)
+    )
     return tag if promised else None
 
 
 def _of_user(sentence: str, tag: Tag) -> Tag | None:
     of_self = cues.is_first_person(sentence) or not _ENGLISH.search(sentence)  # others leave the pronoun out
     match tag:
-        case Tag.DECISION | Tag.PREFERENCE | Tag.NEXT_STEP if _BINDING.search(sentence):
+        case Tag.DECISION | Tag.PREFERENCE | Tag.NEXT_STEP if _binds(sentence):
             return tag
         case Tag.NEXT_STEP if cues.is_second_person(sentence) or not _is_plan(sentence):
             return None
         case Tag.DECISION | Tag.PREFERENCE | Tag.NEXT_STEP:
             return tag if of_self else None
-        case _ if _PROFILE.search(sentence):
+        case _ if _has(sentence, _PROFILE, european.PROFILE):
             return Tag.FACT
         case _:
-            return Tag.OUTCOME if cues.is_first_person(sentence) and specifics(sentence) else None
+            return Tag.OUTCOME if cues.is_first_person(sentence) and _specifics(sentence) else None

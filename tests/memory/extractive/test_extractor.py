@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from app.memory.extractive.european import european
 from app.memory.extractive.extractor import TYPED_CHARACTERS_MAX
 from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.model import ExtractorInput, Item, Origin, Priority, Tag
 from app.memory.parsing import parse
 from app.sessions.model import Message, Role, Trust
 from tests.memory.extractive.conversations import count, noted, said
+from tests.memory.extractive.europeans import CONVERSATIONS
 
 
 async def facts(*messages: Message, items: tuple[Item, ...] = ()) -> list[tuple[Tag | None, str]]:
@@ -101,6 +103,61 @@ async def test_what_a_user_says_of_their_life_is_kept(text: str, tag: Tag) -> No
 )
 async def test_what_is_over_with_the_conversation_is_not(text: str) -> None:
     assert await facts(said(text)) == []
+
+
+@pytest.mark.parametrize("language", CONVERSATIONS)
+async def test_in_five_other_languages_too_what_lasts_is_kept_and_nothing_else(language: str) -> None:
+    roles = {"+": Role.USER, "-": Role.USER, "a": Role.ASSISTANT}
+    lines = CONVERSATIONS[language]
+    found = await facts(*(said(text, seq=seq, role=roles[kind]) for seq, (kind, text) in enumerate(lines, start=1)))
+    assert [text for _, text in found] == [f"User: {text}" for kind, text in lines if kind == "+"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("Ich wohne seit Mai in Köln.", Tag.FACT),
+        ("Bitte duze mich immer.", Tag.PREFERENCE),
+        ("Ich muss den Bericht bis Freitag abgeben.", Tag.NEXT_STEP),
+        ("No como carne.", Tag.FACT),
+        ("No despliegues nunca los viernes.", Tag.PREFERENCE),
+        ("On part sur l'option bleue.", Tag.DECISION),
+        ("S'il te plaît, ne déploie jamais le vendredi.", Tag.PREFERENCE),
+        ("Temos dois gatos.", Tag.FACT),
+        ("Ficamos com a opção azul.", Tag.DECISION),
+        ("Rispondimi sempre in italiano.", Tag.PREFERENCE),
+    ],
+)
+async def test_what_a_user_says_in_other_languages_is_of_a_kind(text: str, tag: Tag) -> None:
+    assert await facts(said(text)) == [(tag, f"User: {text}")]
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("Ich esse kein Fleisch", "kannst du mir ein Restaurant empfehlen?"),
+        ("No como carne", "¿me recomiendas un restaurante?"),
+        ("Je ne mange pas de viande", "tu peux me recommander un restaurant ?"),
+        ("Não como carne", "podes recomendar-me um restaurante?"),
+        ("Non mangio carne", "puoi consigliarmi un ristorante?"),
+    ],
+)
+async def test_what_leads_to_a_question_in_other_languages_is_told_apart_from_it(told: str, asked: str) -> None:
+    assert [text for _, text in await facts(said(f"{told}, {asked}"))] == [f"User: {told}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Soy sauce is in the noodles.",
+        "Yo Tim! Things have been wild!",
+        "The study in vivo in mice had no errors.",
+        "Los Angeles and El Paso are on the map of the café.",
+        "Come no one, die hard, as per the mission.",
+    ],
+)
+async def test_words_that_are_english_too_are_no_cues_of_other_languages(text: str) -> None:
+    assert european(text) == ""
 
 
 @pytest.mark.parametrize("said_when", ["yesterday", "last week", "two months ago"])
