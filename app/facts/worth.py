@@ -1,8 +1,8 @@
 """What a fact is worth in the few tokens of a profile, told from its words when it is written (docs/facts.md). Pure.
 
 Whole points, so that Postgres and Python order them alike. Numbers and names count in any language; the other cues are
-surface words in English, in the first person and the third; those for people and things that one has are also in
-Chinese, Japanese and Korean.
+surface words in English, in the first person and the third; those for what lasts are also in Chinese, Japanese, Korean,
+German, Spanish, French, Portuguese and Italian.
 """
 
 import re
@@ -39,7 +39,16 @@ _SPEAKER: Final = lazy_pattern(r"^[\w .@'’-]{1,60}: ")
 _LASTING: Final = lazy_pattern(
     r"\b(?:(?:name|wife|husband|partner|son|daughter|mother|father|mom|mum|dad|brother|sister|dog|cat|pet|job|birthday|kid"
     r"|degree)s?|child(?:ren)?|family|lives?|lived|works? (?:at|as|for|in)|allerg(?:y|ies|ic)|vegan|vegetarian|married"
-    r"|divorced|engaged|born|grew up|moved|graduated|years? old|owns?|diagnosed)\b"
+    r"|divorced|engaged|born|grew up|moved|graduated|years? old|owns?|diagnosed"
+    r"|heiße|meine? (?:mann|frau|partner(?:in)?|sohn|tochter|mutter|vater|bruder|schwester)|hund|katze|geburtstag"
+    r"|wohnen?|wohnt|arbeite|allergisch|verheiratet|geboren"
+    r"|me llamo|marido|esposa|mujer|hij[oa]s?|madre|padre|herman[oa]s?|perr[oa]|gat[oa]s?|cumpleaños|(?<!in )vivo"
+    r"|vivimos|trabajo|alérgic[oa]|alergia|casad[oa]|nací"
+    r"|je m['’]appelle|mon mari|ma femme|fils|fille|enfants|mère|père|frère|sœur|chien|anniversaire|habit(?:e|ons)"
+    r"|je travaille|allergique|mariée?"
+    r"|chamo-me|me chamo|mulher|filh[oa]s?|mãe|pai|irmão|irmã|cão|cachorro|aniversário|moro|moramos|nasci"
+    r"|mi chiamo|marito|moglie|figli[oa]?|fratello|sorella|compleanno|abito|abitiamo|lavoro|allergic[oa]|sposat[oa]"
+    r"|nat[oa] a)\b"
     r"|妻|丈夫|夫|娘|息子|女儿|儿子|妈妈|爸爸|母|父|家族|家人|狗|犬|猫|过敏|アレルギー|生日|誕生日|叫|住|工作|仕事|働"
     r"|아내|남편|딸|아들|엄마|아빠|가족|강아지|고양이|알레르기|생일|이름|살고|일하",
     re.IGNORECASE,
