@@ -31,7 +31,10 @@ class _Cue:
         lowered = text.lower()
         if _holds(self.english, lowered, self.unless) or self.other.search(lowered) is not None:
             return True
-        return self.european is not None and _holds(self.european, european.european(text), self.undone)
+        if self.european is None:
+            return False
+        said = european.european(text)
+        return said != "" and _holds(self.european, said, self.undone)
 
 
 def _holds(pattern: re.Pattern[str], text: str, unless: re.Pattern[str] | None) -> bool:
@@ -259,7 +262,8 @@ def is_second_person(sentence: str) -> bool:
 def is_question(sentence: str) -> bool:
     if _QUESTION.search(sentence) is not None or _UNMARKED_QUESTION.fullmatch(sentence) is not None:
         return True
-    return european.UNMARKED_QUESTION.fullmatch(european.european(sentence)) is not None
+    said = european.european(sentence)
+    return said != "" and european.UNMARKED_QUESTION.fullmatch(said) is not None
 
 
 def is_request(sentence: str) -> bool:
@@ -277,7 +281,7 @@ def is_reaction(sentence: str) -> bool:
     said = european.european(sentence)
     if is_second_person(sentence) and not is_first_person(sentence):
         return not european.RULE.search(said)
-    return european.REACTION.match(said) is not None and not _asserts(said)
+    return said != "" and european.REACTION.match(said) is not None and not _asserts(said)
 
 
 def _asserts(said: str) -> bool:

@@ -109,7 +109,10 @@ def tells_of_self(sentence: str) -> bool:
 
 
 def _has(sentence: str, cue: re.Pattern[str], also: re.Pattern[str]) -> bool:
-    return cue.search(sentence) is not None or also.search(european.european(sentence)) is not None
+    if cue.search(sentence) is not None:
+        return True
+    said = european.european(sentence)
+    return said != "" and also.search(said) is not None
 
 
 def _binds(sentence: str) -> bool:
