@@ -92,7 +92,7 @@ def lasting_tag(sentence: str, *, ours: bool) -> Tag | None:
     sentence = cues.own_words(sentence)
     if _has(sentence, _UNREAL, european.UNREAL):
         return None
-    if (_has(sentence, _PASSING, european.PASSING) or _points(sentence)) and not _binds(sentence):
+    if (_has(sentence, _PASSING, european.PASSING) or _points(sentence)) and not binds(sentence):
         return None
     tag = cues.tag_of(sentence)
     return _of_assistant(sentence, tag) if ours else _of_user(sentence, tag)
@@ -115,7 +115,8 @@ def _has(sentence: str, cue: re.Pattern[str], also: re.Pattern[str]) -> bool:
     return said != "" and also.search(said) is not None
 
 
-def _binds(sentence: str) -> bool:
+def binds(sentence: str) -> bool:
+    """Whether it is a rule or a date that holds from now on."""
     return _has(sentence, _BINDING, european.RULE)
 
 
@@ -154,7 +155,7 @@ def _of_assistant(sentence: str, tag: Tag) -> Tag | None:
 def _of_user(sentence: str, tag: Tag) -> Tag | None:
     of_self = cues.is_first_person(sentence) or not _ENGLISH.search(sentence)  # others leave the pronoun out
     match tag:
-        case Tag.DECISION | Tag.PREFERENCE | Tag.NEXT_STEP if _binds(sentence):
+        case Tag.DECISION | Tag.PREFERENCE | Tag.NEXT_STEP if binds(sentence):
             return tag
         case Tag.NEXT_STEP if cues.is_second_person(sentence) or not _is_plan(sentence):
             return None

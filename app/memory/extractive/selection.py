@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from app.kit.patterns import lazy_pattern
 from app.kit.words import terms
 from app.memory.extractive import cues
-from app.memory.extractive.lasting import tells_of_self
-from app.memory.extractive.scoring import Assertion, assertion
+from app.memory.extractive.lasting import binds, tells_of_self
+from app.memory.extractive.scoring import FIRST_PERSON_FACTOR, Assertion, assertion
 from app.memory.extractive.sentences import neutral, sentences
 from app.memory.extractive.wording import trimmed
 from app.memory.model import WISHES, ObserverInput, Tag
@@ -76,13 +76,18 @@ def _in_voice(said: Assertion, message: Message) -> Assertion:
     if message.is_foreign:
         return replace(said, corrects=False)
     if not is_ours(message):
-        return said
+        return replace(said, factor=said.factor * FIRST_PERSON_FACTOR) if _is_own_rule(said) else said
     calls = any(part.get("type") == PartType.TOOL_CALL for part in message.parts)
     its_own = {Tag.DECISION} if calls else {Tag.DECISION, Tag.NEXT_STEP}
     wishes = said.tag in its_own and cues.is_first_person(said.text)
     is_told = wishes or (said.tag not in WISHES if said.tag is not Tag.OUTCOME else cues.is_own_deed(said.text))
     tag = said.tag if is_told else Tag.FACT
     return replace(said, tag=tag, corrects=said.corrects and cues.is_admission(said.text))
+
+
+def _is_own_rule(said: Assertion) -> bool:
+    """A wish of its speaker that says no "I": "From now on keep 7 days of logs"."""
+    return said.tag is Tag.PREFERENCE and binds(said.text) and not cues.is_first_person(said.text)
 
 
 def is_ours(message: Message) -> bool:

@@ -242,6 +242,28 @@ def test_a_standing_wish_is_a_preference(text: str) -> None:
     assert line.tag is Tag.PREFERENCE
 
 
+def test_a_rule_is_worth_what_its_speaker_says_of_themselves() -> None:
+    deeds = (
+        "I put the blue folder on the second shelf.",
+        "I painted the garden fence with my neighbour.",
+        "I watched the old film about the lighthouse.",
+        "I bought fresh bread for the long weekend.",
+        "I read the paper about glaciers in Norway.",
+        "I repaired the wooden chair in the kitchen.",
+        "I planted tall sunflowers behind the garage.",
+        "I carried the heavy boxes up the stairs.",
+        "I cleaned the dusty windows of the workshop.",
+        "I walked the muddy path around the lake.",
+        "I cooked lentil soup with fresh carrots.",
+    )
+    lines = noted(
+        *(said(text, seq=seq) for seq, text in enumerate((*deeds, "From now on keep only 7 days of logs."), 1))
+    )
+
+    assert len(lines) < len(deeds)
+    assert lines[-1].text == "User: From now on keep only 7 days of logs."
+
+
 def test_a_decision_is_kept_beside_a_longer_sentence_of_the_same_message() -> None:
     (line,) = noted(said("Roll back the payments service in Lisbon to 2.7.4 please. And from now on no late deploys."))
 
