@@ -18,19 +18,11 @@ SELECT (SELECT next_seq - 1 FROM sessions WHERE id = $1) AS last_seq,
 # that none is missed by it; appends do not.
 LOCK_PARENT = "/* lock_parent */ SELECT next_seq - 1 AS last_seq, memory_id FROM sessions WHERE id = $1 FOR KEY SHARE"
 
-_MESSAGES = """INSERT INTO messages (session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
-                        created_at, ingested_at, metadata, observe, trust, anchor_date, up_to_seq, covers, erased_at)
-  SELECT put.id, m.seq, m.id, m.kind, m.role, m.name, m.parts, m.tokens, m.tokens_before, m.content_hash,
-         m.created_at, m.ingested_at, m.metadata, {observe}, m.trust, m.anchor_date, m.up_to_seq, m.covers,
-         m.erased_at"""
-_CONFIGS = """INSERT INTO session_configs (session_id, number, changed_at, from_seq, version, config)
-  SELECT put.id, c.number, c.changed_at, c.from_seq, c.version, c.config"""
-
 # A note is what it was: what retired it later has not, and a chunk that became live later is observed ahead, whenever
 # the call was made; it saw nothing after its own messages. Of a chunk that was edited later the first text counts, and
 # none counts behind messages that a later compaction left to its summary: chunks follow one another without a gap. So
 # the first reflection made later of nothing but notes that were live then is one made ahead.
-_BRANCH = """/* branch */
+COPY = """/* branch */
 WITH {moment}, parent AS (
   SELECT t.*, s.tenant, s.key, s.resource_id, s.metadata, s.facts_seq, s.expired_seq,
          coalesce(s.began_at, s.created_at) AS began_at,
@@ -81,7 +73,11 @@ WITH {moment}, parent AS (
          least(facts_seq, seq), least(expired_seq, seq), began_at, key, seq
   FROM parent ON CONFLICT (id) DO NOTHING RETURNING *
 ), message AS (
-  {messages}
+  INSERT INTO messages (session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash, created_at,
+                        ingested_at, metadata, observe, trust, anchor_date, up_to_seq, covers, erased_at)
+  SELECT put.id, m.seq, m.id, m.kind, m.role, m.name, m.parts, m.tokens, m.tokens_before, m.content_hash, m.created_at,
+         m.ingested_at, m.metadata, m.observe AND (m.erased_at IS NULL OR m.seq <= put.buffered_seq), m.trust,
+         m.anchor_date, m.up_to_seq, m.covers, m.erased_at
   FROM put, parent p, messages m WHERE m.session_id = p.id AND m.seq <= p.seq
 ), memory AS (
   INSERT INTO memories (id, tenant, scope, pending_tokens, wake_tokens, buffered_tokens, observation_tokens,
@@ -128,14 +124,15 @@ WITH {moment}, parent AS (
          CASE WHEN c.status_then = 'retired' THEN c.retired_by END, c.created_at, c.erased_at
   FROM put, parent p, condensed c
 ), config AS (
-  {configs}
+  INSERT INTO session_configs (session_id, number, changed_at, from_seq, version, config)
+  SELECT put.id, c.number, c.changed_at, c.from_seq, c.version, c.config
   FROM put, parent p, session_configs c WHERE c.session_id = p.id AND c.number <= p.config_changes
 )
 SELECT * FROM put
 """
 
 # Of a session in a shared memory its messages and configs; the rest is as ``begin_anew`` makes it.
-_BRANCH_APART = """/* branch_apart */
+BRANCH_APART = """/* branch_apart */
 WITH parent AS (
   SELECT s.*, m.tokens_before + CASE WHEN m.kind = 'summary' THEN 0 ELSE m.tokens END AS tokens,
          m.ingested_at AS said_at, m.anchor_date AS dated,
@@ -147,25 +144,24 @@ WITH parent AS (
                         config, config_changes, metadata, facts_seq, expired_seq, began_at, branched_from,
                         branched_at_seq)
   SELECT $2, tenant, $3, resource_id, $2, $4 + 1, tokens, dated, said_at,
-         coalesce((SELECT config FROM session_configs c WHERE c.session_id = p.id AND c.number = p.number), '{{}}'),
+         coalesce((SELECT config FROM session_configs c WHERE c.session_id = p.id AND c.number = p.number), '{}'),
          number, metadata, least(facts_seq, $4), least(expired_seq, $4), coalesce(began_at, created_at), key, $4
   FROM parent p ON CONFLICT (id) DO NOTHING RETURNING *
 ), message AS (
-  {messages}
+  INSERT INTO messages (session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash, created_at,
+                        ingested_at, metadata, observe, trust, anchor_date, up_to_seq, covers, erased_at)
+  SELECT put.id, m.seq, m.id, m.kind, m.role, m.name, m.parts, m.tokens, m.tokens_before, m.content_hash, m.created_at,
+         m.ingested_at, m.metadata, m.observe, m.trust, m.anchor_date, m.up_to_seq, m.covers, m.erased_at
   FROM put, messages m WHERE m.session_id = $1 AND m.seq <= $4
 ), config AS (
-  {configs}
+  INSERT INTO session_configs (session_id, number, changed_at, from_seq, version, config)
+  SELECT put.id, c.number, c.changed_at, c.from_seq, c.version, c.config
   FROM put, parent p, session_configs c WHERE c.session_id = p.id AND c.number <= p.number
 )
 SELECT id FROM put
 """
 
-BRANCH = _BRANCH.format(
-    moment=moment(session="$1::uuid", version="NULL::bigint", seq="$4::bigint", timezone="$5"),
-    messages=_MESSAGES.format(observe="m.observe AND (m.erased_at IS NULL OR m.seq <= put.buffered_seq)"),
-    configs=_CONFIGS,
-)
-BRANCH_APART = _BRANCH_APART.format(messages=_MESSAGES.format(observe="m.observe"), configs=_CONFIGS)
+BRANCH = COPY.format(moment=moment(session="$1::uuid", version="NULL::bigint", seq="$4::bigint", timezone="$5"))
 
 
 async def look(tx: Tx, parent: UUID, branch: UUID) -> tuple[int | None, bool]:
