@@ -154,7 +154,7 @@ LEFT JOIN session ON true LEFT JOIN memory m ON true ORDER BY i.ord
 # What is answered of the messages is known but for the first's seq, which is NULL where nothing was stored. A session
 # that gets its resource with its first message may get another memory too: that is not for this statement. Where a
 # message was not counted, it divides by zero as above.
-_OF_NEW = """/* {name} */
+_OF_NEW = """/* append_new */
 WITH put AS (
   UPDATE sessions s SET {grown}
   FROM (
@@ -195,8 +195,9 @@ _NEW = _SHARED | {
     "woken": _woken(grown="$29::bigint", look="$30::bool", cold="put.cold"),
 }
 # Knowing the session a plan for a list would be made anew for each (context/store.py).
-APPEND_NEW = _OF_NEW.format(**_NEW, name="append_new", input=_INPUT, session="(SELECT $14)", ids="ANY($1::text[])")
-APPEND_ONE = _OF_NEW.format(**_NEW, name="append_one", input=_INPUT_OF_ONE, session="$14", ids="$1::text")
+APPEND_NEW = _OF_NEW.format(**_NEW, input=_INPUT, session="(SELECT $14)", ids="ANY($1::text[])")
+APPEND_ONE = _OF_NEW.format(**_NEW, input=_INPUT_OF_ONE, session="$14", ids="$1::text")
+APPEND_ONE = APPEND_ONE.replace("append_new", "append_one", 1)
 
 
 class Appended(NamedTuple):
