@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from app.kit.patterns import lazy_pattern
-from app.memory.extractive import european
+from app.memory.extractive import european, european_cues, european_lasting
 from app.memory.model import Tag
 
 
@@ -77,8 +77,8 @@ _DECISION = _cue(
     r"결정했|(?<!설)(?<!규)(?<!수)(?<!측)(?<!지)정했|하기로|고르기로|(?<!的)(?<!来)(?<!來)(?<![没不未])(?<!没有)决定(?!的|权|性|因素)|(?<!の)決定|选定"
     r"|決め(?!てい?(?:ません|ない|なかった)|られ)|(?:する|[くぐすつぬぶむるう])ことにし(?:ました|た(?![らい]))"
     r"|\b(?:postanowi\w+|zdecydowa\w+|решил[аи]?)\b|قررنا|قررت|तय किया|फैसला किया",
-    european.DECISION,
-    undone=european.UNDONE,
+    european_cues.DECISION,
+    undone=european_cues.UNDONE,
 )
 # What may stand between a person and what they like: "I got stuff like this" and "I feel like it" tell no taste.
 _ADVERB = (
@@ -95,7 +95,7 @@ _PREFERENCE = _cue(
     r"(?! (?:worry|forget|mind|hesitate|give up|be|know|think|get|let|you|we|i|miss|feel|have)\b)",
     r"좋아|싫어|선호|즐겨|喜欢|喜歡|偏好|讨厌|討厭|最爱|最愛|好き|嫌い|好む|大好"
     r"|\b(?:wolę|предпочитаю|nie lubię|не люблю|uczulon[ya]|аллергия)\b|أفضّل|أفضل أن|لا أحب|حساسية|पसंद|एलर्जी",
-    european.PREFERENCE,
+    european_cues.PREFERENCE,
 )
 _NEXT_STEP = _cue(
     r"i'll(?! (?:always|never))|i will(?! (?:always|never))|we'll|we will"
@@ -106,7 +106,7 @@ _NEXT_STEP = _cue(
     r"|tomorrow|looking forward to|working on|want(?:s|ing)? to",
     r"예정|계획|할 거|하려고|내일|다음 ?주|(?<![不没沒])(?:打算|计划|計劃|准备|準備)|将要|明天|下周|予定"
     r"|つもり|計画|明日|来週|するつもり",
-    european.NEXT_STEP,
+    european_cues.NEXT_STEP,
 )
 _ISSUE = _cue(
     r"(?<!\bno )(?<!\b0 )(?<!\bwithout )(?:errors?|exceptions?|failures?|bugs?|problems?|timeouts?)"
@@ -114,8 +114,8 @@ _ISSUE = _cue(
     r"|does(?:n't| not) work|timed out|stuck|blocked|invalid|not found|regression",
     r"오류|에러|실패|문제가|错误|錯誤|失败|失敗|异常|異常|报错|故障|エラー|不具合|問題が"
     r"|error\b(?<=\werror)|exception\b(?<=\wexception)",
-    european.ISSUE,
-    undone=european.UNDONE,
+    european_cues.ISSUE,
+    undone=european_cues.UNDONE,
 )
 # What is not done, may be, or is to be: it stands before the cue in its clause.
 _UNDONE = lazy_pattern(
@@ -132,9 +132,9 @@ _OUTCOME = _cue(
     r"|(?:been|was|were|is|are|it|they|offer) accepted|accepted (?:the|my|our|an?|their)|launched|created|updated",
     r"완료|성공|끝냈|마쳤|해결|해냈|完成了|成功了|已(?:经|經)?(?:完成|解决|解決|成功)|解决了|解決(?:了|し)|搞定|通过了"
     r"|終わっ(?!てい?(?:ません|ない))|終えた|できました|終了",
-    european.OUTCOME,
+    european_cues.OUTCOME,
     unless=_UNDONE,
-    undone=european.UNDONE,
+    undone=european_cues.UNDONE,
 )
 _DEED = (
     r"(?:finished|completed|done|fixed|booked|cancell?ed|refunded|confirmed|merged|deployed|created|updated|resolved"
@@ -149,9 +149,9 @@ _OWN_DEED = _cue(
     r"|(?:(?:been|was|were) \w+|completed|finished|ran) successfully(?!\s(?!and\b)\w)",
     rf"^\W*(?:all |now )?{_DEED}\b(?![^.!?]{{0,40}}:)"
     r"|(?:已(?:经|經)?|帮您|幫您).{0,8}(?:完成|解决|取消|预订|預訂)|完了しました|(?:완료|처리)(?:됐|되었|했|하였)",
-    european.OWN_DEED,
+    european_cues.OWN_DEED,
     unless=_UNDONE,
-    undone=european.UNDONE,
+    undone=european_cues.UNDONE,
 )
 _TAGS = (
     (Tag.DECISION, _DECISION),
@@ -164,7 +164,7 @@ _TAGS = (
 _FIRST_PERSON = _cue(
     r"i|i'm|i've|i'd|i'll|me|my|mine|myself|we|we're|we've|our|us",
     r"^(?:나|저|내|제|우리)|(?:나는|저는|내가|제가|우리)|我|咱|私|僕|俺",
-    european.FIRST_PERSON,
+    european_cues.FIRST_PERSON,
 )
 _QUESTION = lazy_pattern(r"[?？؟][\"'”’」』）)\]]*$|(?:까|니|나요|가요|어때|ですか|ますか|吗|呢)[.。]?$")
 # Typed in haste a question has no mark; what has another mark is "What matters to me is my family."
@@ -179,7 +179,7 @@ _REQUEST = _cue(
     r"(?:can|could|would|will) you|please|pls|help me|i (?:need|want|would like)|i'd like|show me|tell me|give me"
     r"|write|create|make|find|fix|explain|how (?:do|can|should) i|what should i|recommend|suggest",
     r"주세요|줘|알려|해 ?줄|부탁|请|請|帮我|幫我|给我|告诉我|ください|お願い|教えて|してほしい",
-    european.REQUEST,
+    european_cues.REQUEST,
 )
 _PLEASANTRY = lazy_pattern(
     r"^(?:(?:oh|wow|yeah|yes|yep|no|ok|okay|sure|well|so|aww?|haha|lol|hey|hi|hello|thanks?|thank you|cool|nice|great"
@@ -206,14 +206,16 @@ _CORRECTION = _cue(
     r"^(?:nie|нет|नहीं|لا|아니|いや|不对|不對|不是)[,،、，]"
     r"|chodziło mi|pomylił|имела? в виду|ошибся|ошиблась|قصدي|أقصد"
     r"|मेरा मतलब|아니라|말고|更正|说错|說錯|我是说|我是說|ではなく|じゃなくて|間違え",
-    european.CORRECTION,
+    european_cues.CORRECTION,
 )
 _ADMISSION = _cue(
     r"my mistake|i misspoke|i was wrong|correction|i apologi[sz]e|(?:^|i'm |am )sorry|you(?:'re| are) right",
     r"对不起|抱歉|更正|죄송|申し訳|すみません|失礼しました",
-    european.ADMISSION,
+    european_cues.ADMISSION,
 )
-_SECOND_PERSON = _cue(r"you|your|you're|you've|you'll|yours", r"너는|네가|당신|你|您|あなた", european.SECOND_PERSON)
+_SECOND_PERSON = _cue(
+    r"you|your|you're|you've|you'll|yours", r"너는|네가|당신|你|您|あなた", european_cues.SECOND_PERSON
+)
 _OPINION = lazy_pattern(
     r"^(?:that(?:'s| is| sounds| must)|it(?:'s| is| sounds| must)|this is|sounds|what an?|how \w+!|so (?:glad"
     r"|happy|proud)"
@@ -263,7 +265,7 @@ def is_question(sentence: str) -> bool:
     if _QUESTION.search(sentence) is not None or _UNMARKED_QUESTION.fullmatch(sentence) is not None:
         return True
     said = european.european(sentence)
-    return said != "" and european.UNMARKED_QUESTION.fullmatch(said) is not None
+    return said != "" and european_cues.UNMARKED_QUESTION.fullmatch(said) is not None
 
 
 def is_request(sentence: str) -> bool:
@@ -280,13 +282,13 @@ def is_reaction(sentence: str) -> bool:
         return True
     said = european.european(sentence)
     if is_second_person(sentence) and not is_first_person(sentence):
-        return not european.RULE.search(said)
-    return said != "" and european.REACTION.match(said) is not None and not _asserts(said)
+        return not european_cues.RULE.search(said)
+    return said != "" and european_cues.REACTION.match(said) is not None and not _asserts(said)
 
 
 def _asserts(said: str) -> bool:
     """What begins with a greeting may tell something: "Hola, me llamo Ana", "No como carne"."""
-    return any(cue.search(said) for cue in (european.PROFILE, european.PREFERENCE, european.DECISION))
+    return any(cue.search(said) for cue in (european_lasting.PROFILE, european_cues.PREFERENCE, european_cues.DECISION))
 
 
 def is_error(text: str) -> bool:

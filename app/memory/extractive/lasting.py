@@ -9,7 +9,7 @@ from typing import Final
 
 from app.kit.patterns import lazy_pattern
 from app.kit.words import NUMBER, specifics, terms
-from app.memory.extractive import cues, european
+from app.memory.extractive import cues, european, european_cues, european_lasting
 from app.memory.model import Tag
 
 # What speaks of the speaker for longer than today.
@@ -90,9 +90,9 @@ def lasting_tag(sentence: str, *, ours: bool) -> Tag | None:
     if cues.is_question(sentence) or cues.is_reaction(sentence) or cues.is_pleasantry(sentence):
         return None
     sentence = cues.own_words(sentence)
-    if _has(sentence, _UNREAL, european.UNREAL):
+    if _has(sentence, _UNREAL, european_lasting.UNREAL):
         return None
-    if (_has(sentence, _PASSING, european.PASSING) or _points(sentence)) and not binds(sentence):
+    if (_has(sentence, _PASSING, european_lasting.PASSING) or _points(sentence)) and not binds(sentence):
         return None
     tag = cues.tag_of(sentence)
     return _of_assistant(sentence, tag) if ours else _of_user(sentence, tag)
@@ -101,9 +101,9 @@ def lasting_tag(sentence: str, *, ours: bool) -> Tag | None:
 def tells_of_self(sentence: str) -> bool:
     """Whether it says who its speaker is, or whom and what they have."""
     return (
-        _has(sentence, _PROFILE, european.PROFILE)
-        and not _has(sentence, _PASSING, european.PASSING)
-        and not european.UNREAL.search(european.european(sentence))
+        _has(sentence, _PROFILE, european_lasting.PROFILE)
+        and not _has(sentence, _PASSING, european_lasting.PASSING)
+        and not european_lasting.UNREAL.search(european.european(sentence))
         and not cues.is_question(sentence)
     )
 
@@ -117,7 +117,7 @@ def _has(sentence: str, cue: re.Pattern[str], also: re.Pattern[str]) -> bool:
 
 def binds(sentence: str) -> bool:
     """Whether it is a rule or a date that holds from now on."""
-    return _has(sentence, _BINDING, european.RULE)
+    return _has(sentence, _BINDING, european_cues.RULE)
 
 
 def _points(sentence: str) -> bool:
@@ -126,7 +126,7 @@ def _points(sentence: str) -> bool:
     if found is not None and _words(sentence[: found.start()]) < NAMED_WORDS_MIN and not _specifics(sentence):
         return True
     said = european.european(sentence)
-    return european.POINTING.search(said) is not None and not _specifics(sentence)
+    return european_lasting.POINTING.search(said) is not None and not _specifics(sentence)
 
 
 def _specifics(sentence: str) -> list[str]:
@@ -147,7 +147,9 @@ def _words(text: str) -> int:
 
 def _of_assistant(sentence: str, tag: Tag) -> Tag | None:
     promised = (
-        tag in {Tag.DECISION, Tag.NEXT_STEP} and _has(sentence, _PROMISE, european.PROMISE) and specifics(sentence)
+        tag in {Tag.DECISION, Tag.NEXT_STEP}
+        and _has(sentence, _PROMISE, european_lasting.PROMISE)
+        and specifics(sentence)
     )
     return tag if promised else None
 
@@ -161,7 +163,7 @@ def _of_user(sentence: str, tag: Tag) -> Tag | None:
             return None
         case Tag.DECISION | Tag.PREFERENCE | Tag.NEXT_STEP:
             return tag if of_self else None
-        case _ if _has(sentence, _PROFILE, european.PROFILE):
+        case _ if _has(sentence, _PROFILE, european_lasting.PROFILE):
             return Tag.FACT
         case _:
             return Tag.OUTCOME if cues.is_first_person(sentence) and _specifics(sentence) else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from app.kit.days import date_phrases
 from app.kit.patterns import lazy_pattern
-from app.memory.extractive import cues, european
+from app.memory.extractive import cues, european, european_cues
 from app.memory.model import Priority
 
 SENTENCE_CHARACTERS_MAX = 400
@@ -118,13 +118,13 @@ def _told_and_asked(sentence: str) -> Iterator[str]:
     """What somebody tells of themselves apart from the question that it leads to: the one lasts, the other is over."""
     if cues.is_question(sentence):
         asked = _ASKED.search(sentence) or _ASKED_UNSPACED.search(sentence)
-        asked = asked or european.ASKED.search(european.european(sentence))
+        asked = asked or european_cues.ASKED.search(european.european(sentence))
         told = sentence[: asked.start()] if asked else ""
         if (
             asked
             and cues.is_first_person(told)
             and not _NOT_TOLD.search(told)
-            and not european.NOT_TOLD.search(european.european(told))
+            and not european_cues.NOT_TOLD.search(european.european(told))
         ):
             yield told
             sentence = sentence[asked.end() :]
