@@ -46,20 +46,19 @@ async def send(
     await writer.drain()
 
 
-async def begin(writer: asyncio.StreamWriter, body: bytes = b"{") -> None:
-    """An answer of which only this comes, and time for the client to read it."""
-    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n" + body)
+async def begin(writer: asyncio.StreamWriter) -> None:
+    """The head of an answer and the first byte of its body."""
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n{")
     await writer.drain()
-    await asyncio.sleep(DRIP_SECONDS)
 
 
 async def drip(writer: asyncio.StreamWriter) -> NoReturn:
     """Keeps every single read of the client short, and the whole call endless."""
-    await begin(writer, b"")
+    await begin(writer)
     while True:
+        await asyncio.sleep(DRIP_SECONDS)
         writer.write(b" ")
         await writer.drain()
-        await asyncio.sleep(DRIP_SECONDS)
 
 
 async def flood(writer: asyncio.StreamWriter, status: str = "200 OK", fields: str = "") -> NoReturn:

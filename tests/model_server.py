@@ -60,7 +60,7 @@ class Fault(StrEnum):
     HANG = "hang"  # no byte, until release() or the client gives up
     DRIP = "drip"  # headers, then a blank now and then, for ever
     RESET = "reset"  # the connection is torn down
-    BROKEN_OFF = "broken_off"  # and in the middle of the answer
+    BROKEN_OFF = "broken_off"  # it ends in the middle of the answer
     BROKEN_PACKING = "broken_packing"  # 200 and bytes that cannot be unpacked
 
 
@@ -292,7 +292,8 @@ class ModelServer:
         """Returns only from a hang that was released; else the connection ends here."""
         if fault is Fault.BROKEN_OFF:
             await http.begin(writer)
-        if fault in {Fault.RESET, Fault.BROKEN_OFF}:
+            raise ConnectionResetError
+        if fault is Fault.RESET:
             http.reset(writer)
             raise ConnectionResetError
         if fault is Fault.DRIP:
