@@ -75,7 +75,7 @@ def serve(
 ) -> None:
     """Serve HTTP until stopped. Options win over DAYBOOK_* variables."""
     with _importing():
-        from app import serving
+        from app.commands import serving
         from app.settings import load_settings
 
     with _one_line_errors():
@@ -95,7 +95,7 @@ def migrate(
 ) -> None:
     """Bring the database up to this version's schema."""
     with _one_line_errors():
-        from app import migrating
+        from app.commands import migrating
         from app.kit.errors import StartError
         from app.settings import load_settings
 
@@ -116,7 +116,7 @@ def doctor(
 ) -> None:
     """Look at settings, database, migrations, clock, memories and models, and say what to do. Exit 1: it is wrong."""
     with _one_line_errors():
-        from app.doctor import Verdict, diagnose
+        from app.commands.doctor import Verdict, diagnose
         from app.locating import log_to_stderr
         from app.settings import load_settings
 
@@ -142,7 +142,7 @@ def create(
 ) -> None:
     """Make a key and print it, which is done only once: it is stored hashed."""
     with _one_line_errors():
-        from app import issuing
+        from app.commands import issuing
         from app.settings import load_settings
 
         wanted = issuing.wanted(tenant=tenant, scopes=scope or ["write"], name=name, expires=expires)
@@ -159,7 +159,7 @@ def list_keys(
 ) -> None:
     """The keys there are, revoked ones too: id, tenant, scopes, state, name."""
     with _one_line_errors():
-        from app import issuing
+        from app.commands import issuing
         from app.settings import load_settings
 
         found = issuing.listed(load_settings(data_dir=data_dir), tenant)
@@ -176,7 +176,7 @@ def revoke(
 ) -> None:
     """End a key at once; a running service refuses it within KEYS__CACHE_SECONDS."""
     with _one_line_errors():
-        from app import issuing
+        from app.commands import issuing
         from app.settings import load_settings
 
         typer.echo(issuing.line(issuing.revoke(load_settings(data_dir=data_dir), key_id, tenant)))
@@ -192,7 +192,7 @@ def export_session(
 ) -> None:
     """Write a session with all that was made of it as JSON lines, which `daybook import` makes a session of."""
     with _one_line_errors():
-        from app import transferring
+        from app.commands import transferring
         from app.locating import log_to_stderr
         from app.settings import load_settings
 
@@ -210,7 +210,7 @@ def import_session(
 ) -> None:
     """Make a session of an export: the file is checked whole, and then all of it is imported or nothing."""
     with _one_line_errors():
-        from app import transferring
+        from app.commands import transferring
         from app.locating import log_to_stderr
         from app.settings import load_settings
 

@@ -23,10 +23,10 @@ import uvicorn
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from app.commands.serving import GARBAGE_EVERY
 from app.kit.connection import ConnectionConfig, connection_options
 from app.locating import Location
 from app.main import create_app
-from app.serving import GARBAGE_EVERY
 from app.settings import PREFIX, Settings, configured
 from tests.contract import Contract
 from tests.databases import RUN, Emptying, clone, compile_once, run_folder, run_server

@@ -5,8 +5,8 @@ import contextlib
 
 import asyncpg
 
+from app.commands.securing import secure
 from app.kit.db import DatabaseConfig
-from app.securing import secure
 
 ROLE = "daybook_app"
 OWNER = "postgres"

@@ -52,7 +52,7 @@ def test_what_serves_leaves_out_what_it_does_not_use_and_other_commands_find_it_
 import gc, sys
 from app.cli import _importing
 with _importing():
-    import app.serving
+    import app.commands.serving
 print(*sys.modules, gc.isenabled(), gc.get_freeze_count() > 10_000)
 import rich.console
 """

@@ -17,8 +17,8 @@ from app.kit.queueing import Queues
 Tx: TypeAlias = Any  # an asyncpg connection (the library is untyped); a statement alone on it is its own transaction
 Row: TypeAlias = Any  # an asyncpg.Record
 
-# Whose rows may be seen now, where Postgres itself keeps tenants apart (app/securing.py): in a request its caller's, in
-# the service's own work everybody's. No tenant can have this name.
+# Whose rows may be seen now, where Postgres itself keeps tenants apart (app/commands/securing.py): in a request its
+# caller's, in the service's own work everybody's. No tenant can have this name.
 EVERY_TENANT = "*"
 TENANT_SETTING = "daybook.tenant"
 _tenant: ContextVar[str] = ContextVar("daybook_tenant", default=EVERY_TENANT)

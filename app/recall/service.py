@@ -262,7 +262,7 @@ class RecallService:
 def _load() -> None:
     """Read a query, which loads the stemmers and the parsers of dates."""
     understood(TYPICAL_QUERY, datetime.now(UTC), words_max=RecallConfig().query_words_max)
-    gc.freeze()  # it stays, as what app/serving.py froze before
+    gc.freeze()  # it stays, as what app/commands/serving.py froze before
 
 
 def _besides(hits: Sequence[Hit], found: Iterable[Hit], search: Search) -> list[Hit]:

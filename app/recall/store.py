@@ -68,7 +68,7 @@ HAVING = """
 
 # A role under row-level security could search only what the policy has let through, message by message: a full-text
 # search may fail, so Postgres lets no index answer it before the policy. This function answers with its owner's rights,
-# and for sessions of the named tenant alone (app/securing.py makes it).
+# and for sessions of the named tenant alone (app/commands/securing.py makes it).
 GUARDED = "terms_of_tenant"
 GUARDED_SIGNATURE = f"{GUARDED}(uuid[], tsquery)"
 GUARDED_FUNCTION = f"""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from app.issuing import create, wanted
+from app.commands.issuing import create, wanted
 from app.keys.model import ApiKey
 from app.settings import Settings
 

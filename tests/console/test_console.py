@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped] # is untyped
 from playwright.async_api import Browser, Locator, Page, expect
 
-from app.issuing import revoke
+from app.commands.issuing import revoke
 from app.settings import Settings
 from tests.conftest import Service, StartService
 from tests.console.conftest import PATIENCE_MS, page_of, reading_key, tab_seen

@@ -5,9 +5,9 @@ from typing import Any
 
 import asyncpg
 
+from app.commands.issuing import create, wanted
 from app.diagnostics.backlog_store import CAUSES_MAX, FAILED_MAX, OWN_MAX
 from app.diagnostics.metrics import AGES
-from app.issuing import create, wanted
 from app.settings import Settings
 from benchmarks.speed.filling import fill
 from tests.conftest import Service, StartService

@@ -8,7 +8,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from app.doctor import Finding, Verdict, diagnose
+from app.commands.doctor import Finding, Verdict, diagnose
 from app.kit.errors import StartError
 from app.locating import Location, opened
 from app.settings import Settings

@@ -21,7 +21,7 @@ import httpx2 as httpx
 import psutil
 import pytest
 
-from app import issuing
+from app.commands import issuing
 from app.settings import Settings
 from tests.journeys.looks import items, until
 from tests.journeys.processes import (
@@ -413,7 +413,7 @@ def test_what_no_worker_could_start_with_is_one_clear_line(database_url: str) ->
 WORKER = """
 import gc
 from app.locating import Location
-from app.serving import worker_app
+from app.commands.serving import worker_app
 from app.settings import load_settings
 
 app = worker_app(load_settings(), Location(url="postgresql://nobody@localhost/none", name="none"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.issuing import create, wanted
+from app.commands.issuing import create, wanted
 from app.kit.errors import StartError
 from app.kit.headers import RawHeaders
 from app.kit.rates import RateConfig, Rates, TooManyRequests

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from app import transferring
 from app.artifacts.objects import Objects, open_objects
+from app.commands import transferring
 from app.kit.db import Database
 from app.kit.direct import JSON
 from app.kit.errors import Unavailable

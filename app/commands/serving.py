@@ -20,6 +20,8 @@ from uvicorn.config import STARTUP_FAILURE
 
 from app import VERSION
 from app.choosing import chosen_models, unused_models
+from app.commands.migrating import prepare
+from app.commands.supervising import Supervisor
 from app.diagnostics.service import DiagnosticsService
 from app.keys.store import KeyStore
 from app.kit.auth import LOOPBACK_HOSTS
@@ -29,9 +31,7 @@ from app.kit.signals import hang_up_as_told, held, let_through
 from app.llm.port import Provider
 from app.locating import Location, located, log_to_stderr, opened
 from app.main import create_app
-from app.migrating import prepare
 from app.settings import Settings, configured
-from app.supervising import Supervisor
 
 log = structlog.get_logger("daybook")
 

@@ -13,13 +13,13 @@ import httpx2 as httpx
 import pytest
 from sqlmodel import SQLModel
 
+from app.commands.securing import LOCK_SECONDS, secure
 from app.keys.model import hashed, id_of, new_secret
 from app.keys.store import KeyStore
 from app.kit.auth import DEFAULT_TENANT, Access
 from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, acting_for
 from app.kit.errors import StartError
 from app.recall.store import GUARDED, GUARDED_SIGNATURE, check_search
-from app.securing import LOCK_SECONDS, secure
 from tests.conftest import Service, running_service
 from tests.databases import clone
 from tests.journeys.looks import until
@@ -28,7 +28,7 @@ from tests.pooler import pooled
 from tests.secured import ROLE, as_role, secured
 from tests.sessions.test_deleting import fill
 
-for declared in (Path(__file__).parents[1] / "app").glob("*/tables.py"):
+for declared in (Path(__file__).parents[2] / "app").glob("*/tables.py"):
     importlib.import_module(f"app.{declared.parent.name}.tables")
 TABLES = sorted(SQLModel.metadata.tables)
 OWN, OTHER = "acme", "globex"

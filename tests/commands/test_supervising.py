@@ -13,8 +13,8 @@ import psutil
 import pytest
 import uvicorn
 
+from app.commands.supervising import Supervisor
 from app.kit.errors import StartError
-from app.supervising import Supervisor
 from tests.journeys.looks import until
 
 FOR_EVER = 3_600.0

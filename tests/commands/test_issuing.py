@@ -8,9 +8,9 @@ import httpx2 as httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from app import issuing
 from app.cli import commands
-from app.issuing import expiry, wanted
+from app.commands import issuing
+from app.commands.issuing import expiry, wanted
 from app.kit.auth import Access
 from app.kit.errors import StartError
 from app.settings import Settings
