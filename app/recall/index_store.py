@@ -11,7 +11,6 @@ from uuid import UUID
 
 from app.kit.db import Database, Row, Tx
 from app.recall.indexing import Entry, Last, resource_term, session_term
-from app.recall.vector_store import forget_message_vectors, forget_vectors, forget_vectors_from
 from app.sessions.message_store import message_of
 from app.sessions.model import Gone, Message
 
@@ -68,15 +67,25 @@ WHERE (SELECT count(*) FROM input) = cardinality($2)
 ON CONFLICT DO NOTHING RETURNING seq
 """
 
-FORGET = """/* forget_terms */ DELETE FROM message_terms WHERE session_id = ANY($1::uuid[])"""
+FORGET = """/* forget_terms */
+WITH terms AS (DELETE FROM message_terms WHERE session_id = ANY($1::uuid[]) RETURNING 1),
+vectors AS (DELETE FROM message_vectors WHERE session_id = ANY($1::uuid[]) RETURNING 1)
+SELECT (SELECT count(*) FROM terms) AS message_terms, (SELECT count(*) FROM vectors) AS message_vectors
+"""
 
 # Session and seq are hidden from the planner, which would plan each call anew (context/store.py).
 FORGET_FROM = """/* forget_terms_from */
+WITH vectors AS (
+  DELETE FROM message_vectors WHERE session_id = (SELECT $1::uuid) AND seq >= (SELECT $2::bigint)
+)
 DELETE FROM message_terms WHERE session_id = (SELECT $1::uuid) AND seq >= (SELECT $2::bigint)
 """
 
 # What stays is that there was a message in its session and its resource: their two terms begin with a blank.
 FORGET_MESSAGES = """/* forget_message_terms */
+WITH vectors AS (
+  UPDATE message_vectors SET vector = NULL WHERE session_id = $1 AND seq BETWEEN $2 AND $3
+)
 UPDATE message_terms SET speaker = NULL, repeated = NULL, length = 0,
   terms = array_to_tsvector(ARRAY(SELECT term FROM unnest(tsvector_to_array(terms)) AS term WHERE term LIKE ' %'))
 WHERE session_id = $1 AND seq BETWEEN $2 AND $3
@@ -125,19 +134,15 @@ class IndexStore:
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
         """Delete what is known of the sessions. Answers how many rows, by their tables."""
-        vectors = await forget_vectors(tx, gone.sessions)
-        status: str = await tx.execute(FORGET, gone.sessions)
-        return {"message_terms": int(status.rpartition(" ")[2]), "message_vectors": vectors}
+        return dict(await tx.fetchrow(FORGET, gone.sessions))
 
     async def forget_messages(self, tx: Tx, session: UUID, *, from_seq: int, to_seq: int) -> None:
         """Forget what these messages say, for good. The caller holds the lock."""
         await tx.execute(FORGET_MESSAGES, session, from_seq, to_seq)
-        await forget_message_vectors(tx, session, from_seq=from_seq, to_seq=to_seq)
 
     async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
         """Forget the messages from ``seq`` on: they are indexed anew, as they are then. The caller holds the lock."""
         await tx.execute(FORGET_FROM, session, seq)
-        await forget_vectors_from(tx, session, seq)
 
 
 def last_of(row: Row | None) -> Last:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import asyncpg
 
-from app.kit.db import Database, DatabaseConfig, Row, Tx, connected
+from app.kit.db import Database, DatabaseConfig, Row, connected
 from app.kit.errors import StartError, first_line
 from app.llm.embedding import Vector
 from app.recall.fusion import Likeness
@@ -79,14 +79,6 @@ FROM unnest($1::uuid[], $2::bigint[]) AS s (id, after) JOIN message_vectors v ON
 WHERE v.model = $3 AND cardinality(v.vector) = $5 AND v.seq < $8
   AND ($6::timestamptz IS NULL OR v.created_at >= $6) AND ($7::timestamptz IS NULL OR v.created_at < $7)
 GROUP BY v.session_id
-"""
-
-FORGET = """/* forget_vectors */ DELETE FROM message_vectors WHERE session_id = ANY($1::uuid[])"""
-
-FORGET_FROM = """/* forget_vectors_from */ DELETE FROM message_vectors WHERE session_id = $1 AND seq >= $2"""
-
-FORGET_MESSAGES = """/* forget_message_vectors */
-UPDATE message_vectors SET vector = NULL WHERE session_id = $1 AND seq BETWEEN $2 AND $3
 """
 
 
@@ -182,20 +174,6 @@ class VectorStore:
             except (asyncpg.UndefinedObjectError, asyncpg.UndefinedFunctionError) as error:
                 raise ExtensionGone from error
         return {place: likeness for row in rows for place, likeness in _likenesses(row)}
-
-
-async def forget_vectors(tx: Tx, sessions: Sequence[UUID]) -> int:
-    """Delete all of these sessions. Answers how many."""
-    status: str = await tx.execute(FORGET, sessions)
-    return int(status.rpartition(" ")[2])
-
-
-async def forget_vectors_from(tx: Tx, session: UUID, seq: int) -> None:
-    await tx.execute(FORGET_FROM, session, seq)
-
-
-async def forget_message_vectors(tx: Tx, session: UUID, *, from_seq: int, to_seq: int) -> None:
-    await tx.execute(FORGET_MESSAGES, session, from_seq, to_seq)
 
 
 def _likenesses(row: Row) -> list[tuple[Place, Likeness]]:
