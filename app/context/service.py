@@ -23,8 +23,8 @@ from app.kit.offload import UNKNOWN, offloaded
 from app.kit.repeating import seen
 from app.kit.tracing import traced
 from app.memory.service import MemoryService
-from app.recall.model import HitKind
-from app.recall.service import RecallService, Search
+from app.recall.model import HitKind, Search
+from app.recall.service import RecallService
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Message
 from app.sessions.reading import read_message

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypeAlias
 from uuid import UUID
 
-from app.sessions.model import Role, Trust
+from app.sessions.model import SEQ_MAX, Role, Trust
 
 Place: TypeAlias = tuple[UUID, int]  # a session and a seq of it
 Copied: TypeAlias = tuple[str, bytes, datetime]  # what a message and its copies in branches share
@@ -88,6 +88,24 @@ class Span:
             since=max((at for at in (self.since, other.since) if at is not None), default=None),
             until=min((at for at in (self.until, other.until) if at is not None), default=None),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """``limit`` counts hits, ``span`` bounds them. Times in the query are seen from ``now`` (None: the clock).
+
+    ``neighbours``: messages shown on each side of a hit. ``session``: the key of the only session of the resource to
+    search. ``before_seq``: only messages before this one, in a search of one session.
+    """
+
+    query: str
+    limit: int
+    kinds: frozenset[HitKind] = frozenset(HitKind)
+    span: Span = Span()
+    now: datetime | None = None
+    neighbours: int = 0
+    session: str | None = None
+    before_seq: int = SEQ_MAX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

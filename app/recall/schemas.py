@@ -7,8 +7,7 @@ from pydantic import BaseModel, Field
 
 from app.kit.bodies import Body
 from app.kit.times import Time
-from app.recall.model import Hit, HitKind, Span
-from app.recall.service import Search
+from app.recall.model import Hit, HitKind, Search, Span
 from app.sessions.schemas import KEY_PATTERN, STORABLE_PATTERN
 
 LIMIT_DEFAULT, LIMIT_MAX = 10, 100

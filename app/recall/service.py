@@ -3,9 +3,8 @@
 import asyncio
 import gc
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -16,21 +15,20 @@ from app.recall.facts import fact_hits
 from app.recall.figures import LOOKED_AT_MAX, preferred, telling, wanted_figure
 from app.recall.fusion import fused
 from app.recall.indexer import Indexer
-from app.recall.indexing import UNSEARCHED, resource_term, session_term, shown_text
-from app.recall.model import Copied, Hit, HitKind, Neighbour, Place, Searched, Span
+from app.recall.indexing import resource_term, session_term
+from app.recall.messages import Said, around, beginning, message_hit, said_of
+from app.recall.model import Copied, Hit, HitKind, Place, Search, Searched, Span
 from app.recall.notes import Note, note_hits
 from app.recall.querying import Query, understood
 from app.recall.ranking import Ranked
 from app.recall.store import RecallStore
 from app.recall.vector_search import VectorSearch
 from app.sessions.errors import SessionNotFound
-from app.sessions.model import SEQ_MAX, Message, Role
+from app.sessions.model import Role
 from app.sessions.store import session_id
 
-ALL_KINDS = frozenset(HitKind)
 READ_AT_ONCE = 50  # messages
 COMPARED_AT_ONCE = 500  # messages with their copies in branches
-CUT_MARK = "…"  # the end of a text that goes on
 TYPICAL_QUERY = "What did I say last May?"
 
 
@@ -53,32 +51,6 @@ class RecallConfig:
     sessions_max: int = 1_000
     notes_max: int = 500
     hit_characters_max: int = 8_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """``limit`` counts hits, ``span`` bounds them. Times in the query are seen from ``now`` (None: the clock).
-
-    ``neighbours``: messages shown on each side of a hit. ``session``: the key of the only session of the resource to
-    search. ``before_seq``: only messages before this one, in a search of one session.
-    """
-
-    query: str
-    limit: int
-    kinds: frozenset[HitKind] = ALL_KINDS
-    span: Span = field(default_factory=Span)
-    now: datetime | None = None
-    neighbours: int = 0
-    session: str | None = None
-    before_seq: int = SEQ_MAX
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """A message without its parts, and the beginning of its text."""
-
-    message: Message
-    text: str
 
 
 class RecallService:
@@ -134,21 +106,22 @@ class RecallService:
         self, sessions: Sequence[Searched], scope: str, search: Search, *, tenant: str, resource_id: str | None
     ) -> list[Hit]:
         now, most = self._now(sessions, search), self._config.query_words_max
-        query = await asyncio.to_thread(partial(understood, search.query, now, words_max=most))
+        query = await asyncio.to_thread(understood, search.query, now, words_max=most)
+        of_messages = bool(sessions) and HitKind.MESSAGE in search.kinds
         hits: list[Hit] = []
-        if query.only_then and query.named is not None and HitKind.MESSAGE in search.kinds:
+        if of_messages and query.named and query.only_then:
             hits = await self._said_then(sessions, query.named, search)
             query = replace(query, words=(), kin=()) if hits else query
-        if sessions and HitKind.MESSAGE in search.kinds and not hits:
-            hits += await self._messages(sessions, scope, query, search)
+        if of_messages and not hits:
+            hits = await self._messages(sessions, scope, query, search)
         if sessions and HitKind.OBSERVATION in search.kinds and query.words:
-            hits += _besides(hits, await self._notes(sessions, query), search)[: search.limit]
-        if not hits and query.named is not None and HitKind.MESSAGE in search.kinds:
+            hits += _besides(hits, await self._notes(sessions, query), search)
+        if of_messages and query.named and not hits:
             hits = await self._said_then(sessions, query.named, search)
         if resource_id is not None and HitKind.FACT in search.kinds:
             hits += _besides(hits, await self._facts(tenant, resource_id, query, search), search)
         best = sorted(hits, key=lambda hit: -hit.score)[: search.limit]
-        return [replace(hit, text=_beginning(hit.text, self._config.hit_characters_max)) for hit in best]
+        return [replace(hit, text=beginning(hit.text, self._config.hit_characters_max)) for hit in best]
 
     def _now(self, sessions: Sequence[Searched], search: Search) -> datetime:
         """The time that "yesterday" is told from: the caller's, or now in the time zone of the last active session."""
@@ -167,9 +140,8 @@ class RecallService:
         return await self._store.said(ids, span, before_seq=search.before_seq, limit=search.limit)
 
     async def _facts(self, tenant: str, resource_id: str, query: Query, search: Search) -> list[Hit]:
-        known = await self._fact_store.all(tenant, resource_id)
-        work = partial(fact_hits, now=query.now, named=query.named, session=search.session)
-        return await asyncio.to_thread(work, query.words, known)
+        known, only = await self._fact_store.all(tenant, resource_id), search.session
+        return await asyncio.to_thread(fact_hits, query.words, known, now=query.now, named=query.named, session=only)
 
     async def _messages(self, sessions: Sequence[Searched], scope: str, query: Query, search: Search) -> list[Hit]:
         ranked = await self._ranked(sessions, scope, query, search)
@@ -210,9 +182,8 @@ class RecallService:
         by_words = self._by_words(sessions, scope, query, search)
         if self._vectors is None:
             return await by_words
-        before, named = search.before_seq, query.named
-        by_vectors = self._vectors.ranking(sessions, search.query, search.span, before_seq=before, named=named)
-        words, near = await asyncio.gather(by_words, by_vectors)
+        named = query.named
+        words, near = await asyncio.gather(by_words, self._vectors.ranking(sessions, search, named=named))
         places = list(near.places)
         if places and named is not None and not words:  # something is like anything: what was said then comes first
             places[near.named : near.named] = await self._places_then(sessions, named, search)
@@ -234,16 +205,16 @@ class RecallService:
     async def _read_hits(self, sessions: Sequence[Searched], found: Sequence[Ranked], neighbours: int) -> list[Hit]:
         """The hits with their texts; what was erased or deleted since is left out."""
         keys = {session.id: session.key for session in sessions}
-        around = {(one.place[0], seq) for one in found for seq in _around(one.place[1], neighbours)}
-        said = await self._said(sorted(around))
-        return [_hit(one, keys, said, neighbours) for one in found if one.place in said]
+        said = await self._said(sorted({place for one in found for place in around(one.place, neighbours)}))
+        there = [one for one in found if one.place in said]
+        return [message_hit(one, said, key=keys[one.place[0]], neighbours=neighbours) for one in there]
 
-    async def _said(self, places: Sequence[Place]) -> dict[Place, _Said]:
+    async def _said(self, places: Sequence[Place]) -> dict[Place, Said]:
         """The messages that still exist, read a few at a time: one may have a megabyte; its beginning is kept."""
-        most, said = self._config.hit_characters_max, dict[Place, _Said]()
+        most, said = self._config.hit_characters_max, dict[Place, Said]()
         for at in range(0, len(places), READ_AT_ONCE):
             found = await self._store.messages(places[at : at + READ_AT_ONCE])
-            said |= await asyncio.to_thread(_told, found, most)  # of one with thousands of parts it takes a while
+            said |= await asyncio.to_thread(said_of, found, most)  # of one with thousands of parts it takes a while
         return said
 
     async def _notes(self, sessions: Sequence[Searched], query: Query) -> list[Hit]:
@@ -281,43 +252,3 @@ def _preceding(held: Ranked | None, other: Ranked, order: Mapping[UUID, int]) ->
     if held is None or (held.score == other.score and order[other.place[0]] < order[held.place[0]]):
         return other
     return held
-
-
-def _around(seq: int, neighbours: int) -> range:
-    return range(seq - neighbours, seq + neighbours + 1)
-
-
-def _hit(found: Ranked, keys: Mapping[UUID, str], said: Mapping[Place, _Said], neighbours: int) -> Hit:
-    session, seq = found.place
-    message = said[found.place].message
-    near = (said.get((session, other)) for other in _around(seq, neighbours) if other != seq)
-    beside = [one for one in near if one is not None and one.message.kind not in UNSEARCHED]
-    return Hit(
-        kind=HitKind.MESSAGE,
-        session=keys[session],
-        from_seq=seq,
-        to_seq=seq,
-        score=round(found.score, 4),
-        text=said[found.place].text,
-        created_at=message.created_at,
-        role=message.role,
-        name=message.name,
-        trust=message.trust,
-        neighbours=tuple(_neighbour(one) for one in beside),
-    )
-
-
-def _told(found: Mapping[Place, Message], characters_max: int) -> dict[Place, _Said]:
-    return {
-        place: _Said(replace(message, parts=()), _beginning(shown_text(message), characters_max))
-        for place, message in found.items()
-    }
-
-
-def _beginning(text: str, characters_max: int) -> str:
-    return text if len(text) <= characters_max else text[: characters_max - 1] + CUT_MARK
-
-
-def _neighbour(said: _Said) -> Neighbour:
-    message = said.message
-    return Neighbour(seq=message.seq, role=message.role, text=said.text, created_at=message.created_at)

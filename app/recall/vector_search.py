@@ -11,7 +11,7 @@ from app.llm.embedding_build import GuardedEmbedder
 from app.llm.port import ModelError
 from app.recall.fusion import Likeness, Near, by_likeness
 from app.recall.metrics import VectorMetrics
-from app.recall.model import Place, Searched, Span
+from app.recall.model import Place, Search, Searched, Span
 from app.recall.vector_store import ExtensionGone, VectorStore
 from app.recall.vectorizing import VectorConfig
 from app.redaction.hook import RedactionFailed
@@ -39,21 +39,17 @@ class VectorSearch:
         self._metrics = metrics
         self._config = config
 
-    async def ranking(
-        self, sessions: Sequence[Searched], query: str, span: Span, *, before_seq: int, named: Span | None
-    ) -> Near:
-        """The messages of the sessions before ``before_seq``, most like the query; none where no model answers now.
-
-        ``named`` is the time that the query names.
-        """
+    async def ranking(self, sessions: Sequence[Searched], search: Search, *, named: Span | None) -> Near:
+        """The messages that are most like the query, which names the time ``named``; none where no model answers."""
         redact = self._redaction.of(sessions[0].tenant)
         try:
-            text = query if redact is None else await asyncio.to_thread(redact, query)
+            text = search.query if redact is None else await asyncio.to_thread(redact, search.query)
             vector = await self._embedder.query(text[: self._config.characters_max])
-            after = newest(sessions, self._config.searched_max, before_seq=before_seq)
+            after = newest(sessions, self._config.searched_max, before_seq=search.before_seq)
             found: Mapping[Place, Likeness] = {}
             if vector is not None:
-                found = await self._store.near(after, span, vector, before_seq=before_seq, named=named)
+                before = search.before_seq
+                found = await self._store.near(after, search.span, vector, before_seq=before, named=named)
         except (ModelError, RedactionFailed, ExtensionGone) as error:
             kind = error.kind if isinstance(error, ModelError) else _KINDS[type(error)]
             log.warning("searched_without_vectors", kind=kind)  # what a provider says may quote the query

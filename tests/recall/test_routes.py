@@ -9,7 +9,8 @@ from app.facts.store import FactStore
 from app.recall.figures import LOOKED_AT_MAX
 from app.recall.index_store import IndexStore
 from app.recall.indexer import IndexConfig, Indexer
-from app.recall.service import RecallConfig, RecallService, Search
+from app.recall.model import Search
+from app.recall.service import RecallConfig, RecallService
 from app.recall.store import RecallStore
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService

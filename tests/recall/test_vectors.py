@@ -18,7 +18,7 @@ from app.llm.guard import Guard, GuardConfig
 from app.llm.port import ModelError
 from app.recall.fusion import Near
 from app.recall.metrics import VectorMetrics
-from app.recall.model import Searched, Span
+from app.recall.model import Search, Searched, Span
 from app.recall.vector_search import VectorSearch, newest
 from app.recall.vector_store import VectorStore, prepare_vectors
 from app.recall.vectorizing import VectorConfig, Vectorizing
@@ -400,7 +400,7 @@ async def test_what_a_provider_says_of_a_query_is_not_logged(told: Service) -> N
     )
     session = Searched(id=SESSION, tenant="default", key="s", memory_id=SESSION, resource_id=None, last_seq=5)
     with capture_logs() as lines:
-        assert await search.ranking([session], "a secret", Span(), before_seq=SEQ_MAX, named=None) == Near()
+        assert await search.ranking([session], Search(query="a secret", limit=1), named=None) == Near()
     assert [(line["event"], line["kind"]) for line in lines] == [("searched_without_vectors", "bad_request")]
     assert "secret" not in str(lines)
 
