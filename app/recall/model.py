@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from app.sessions.model import SEQ_MAX, Role, Trust
 
@@ -21,7 +22,7 @@ class HitKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """A session that is searched; without a ``timezone`` of its own it has the service's."""
+    """A session that is searched; ``timezone`` is its own, if it has one."""
 
     id: UUID
     tenant: str
@@ -31,6 +32,10 @@ class Searched:
     last_seq: int
     timezone: str | None = None
     is_branch: bool = False
+
+    def zone(self, timezone: str) -> ZoneInfo:
+        """Its own, or ``timezone``, which is the service's."""
+        return ZoneInfo(self.timezone or timezone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from app.kit.keeping import kept
 from app.memory.edits import Edit, TakenOut
 from app.memory.model import Item, Observation
 from app.memory.trust import FRAME
-from app.recall.model import Hit, HitKind
+from app.recall.model import Hit, HitKind, Searched
 from app.recall.ranking import plain_scores
 from app.recall.tokens import Alternatives, terms
 
@@ -26,29 +26,25 @@ _Read: TypeAlias = tuple[str, dict[str, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """An observation with its session's key, and the zone that the times of its lines are in.
+    """An observation of a session; ``edits``: those of the reflections it was condensed into, in their order."""
 
-    ``edits``: those of the reflections it was condensed into, in their order.
-    """
-
-    key: str
-    zone: ZoneInfo
+    session: Searched
     observation: Observation
     edits: tuple[Edit, ...] = ()
 
 
-def note_hits(query: Sequence[Alternatives], notes: Sequence[Note]) -> list[Hit]:
+def note_hits(query: Sequence[Alternatives], notes: Sequence[Note], *, timezone: str) -> list[Hit]:
     """The lines that have a word of the query, best first, without lines that have a word which an edit took out.
 
-    Of the copies that branches have of a line that of the first note is told.
+    Of the copies that branches have of a line that of the first note is told. ``timezone``: for sessions without one.
     """
     taken_out = TakenOut(text_terms, frame=text_terms(" ".join(FRAME)))
     once: dict[tuple[int, datetime, int], _Line] = {}
     for note in notes:
         told = note.observation
-        for number, (item, at) in enumerate(_dated(told, note.zone)):
+        for number, (item, at) in enumerate(_dated(told, note.session.zone(timezone))):
             if not taken_out.is_of(item, note.edits):
-                once.setdefault((told.id, told.created_at, number), (note.key, told, item, at))
+                once.setdefault((told.id, told.created_at, number), (note.session.key, told, item, at))
     lines = list(once.values())
     counted = [text_terms(item.whole_text) for _, _, item, _ in lines]
     scores = plain_scores(query, counted)

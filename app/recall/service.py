@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from app.facts.store import FactStore
 from app.kit.clock import Clock
@@ -18,7 +17,7 @@ from app.recall.indexer import Indexer
 from app.recall.indexing import resource_term, session_term
 from app.recall.messages import Said, around, beginning, message_hit, said_of
 from app.recall.model import Copied, Hit, HitKind, Place, Search, Searched, Span
-from app.recall.notes import Note, note_hits
+from app.recall.notes import note_hits
 from app.recall.querying import Query, understood
 from app.recall.ranking import Ranked
 from app.recall.store import RecallStore
@@ -125,10 +124,9 @@ class RecallService:
 
     def _now(self, sessions: Sequence[Searched], search: Search) -> datetime:
         """The time that "yesterday" is told from: the caller's, or now in the time zone of the last active session."""
-        return search.now or self._clock.now().astimezone(self._zone(sessions[0]) if sessions else UTC)
-
-    def _zone(self, session: Searched) -> ZoneInfo:
-        return ZoneInfo(session.timezone or self._config.timezone)
+        if search.now is not None:
+            return search.now
+        return self._clock.now().astimezone(sessions[0].zone(self._config.timezone) if sessions else UTC)
 
     async def _said_then(self, sessions: Sequence[Searched], named: Span, search: Search) -> list[Hit]:
         """What was said at the time that the query names, the newest first: "What did I say last May?"."""
@@ -218,16 +216,11 @@ class RecallService:
         return said
 
     async def _notes(self, sessions: Sequence[Searched], query: Query) -> list[Hit]:
-        of = {session.id: session for session in sessions}
         notes = await self._store.observations(sessions, self._config.notes_max)
         if any(session.is_branch for session in sessions):  # a copy stays where somebody last spoke
             order = _order(sessions)
-            notes = sorted(notes, key=lambda one: order[one.session])
-        told = [
-            Note(key=of[one.session].key, zone=self._zone(of[one.session]), observation=one.note, edits=one.edits)
-            for one in notes
-        ]
-        return await asyncio.to_thread(note_hits, query.words, told)
+            notes = sorted(notes, key=lambda one: order[one.session.id])
+        return await asyncio.to_thread(note_hits, query.words, notes, timezone=self._config.timezone)
 
 
 def _load() -> None:

@@ -3,7 +3,6 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
@@ -12,11 +11,11 @@ from app.kit.errors import StartError
 from app.kit.offload import UNKNOWN, offloaded
 from app.memory.edits import Edit
 from app.memory.log import items_from_json
-from app.memory.model import Observation
 from app.memory.rows import observation_of
 from app.recall.index_store import last_of
 from app.recall.indexing import Index
 from app.recall.model import Copied, Indexed, Place, Searched, Span
+from app.recall.notes import Note
 from app.recall.ranking import KIN, NEAR_MAX
 from app.recall.tokens import Alternatives
 from app.sessions.message_store import message_of
@@ -202,15 +201,6 @@ async def check_search(config: DatabaseConfig) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
-    """A note of a session, and how what it was condensed into was edited since, in that order."""
-
-    session: UUID
-    note: Observation
-    edits: tuple[Edit, ...] = ()
-
-
 class RecallStore:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -288,17 +278,18 @@ class RecallStore:
             rows = await connection.fetch(COPIED, sessions, seqs)
         return {(row["session_id"], row["seq"]): (row["id"], row["content_hash"], row["created_at"]) for row in rows}
 
-    async def observations(self, sessions: Sequence[Searched], limit: int) -> list[Noted]:
+    async def observations(self, sessions: Sequence[Searched], limit: int) -> list[Note]:
         """The newest notes of the sessions."""
         memories = [one.memory_id for one in sessions]
         async with self._database.connection() as connection:
             rows = await connection.fetch(OBSERVATIONS, [one.id for one in sessions], memories, limit)
             edited = await connection.fetch(EDITED, memories)
         size = UNKNOWN if edited else sum(len(row["text"]) for row in rows)
-        return await offloaded(partial(_noted, rows, edited), size=size)
+        return await offloaded(partial(_notes, sessions, rows, edited), size=size)
 
 
-def _noted(rows: Sequence[Row], edited: Sequence[Row]) -> list[Noted]:
+def _notes(sessions: Sequence[Searched], rows: Sequence[Row], edited: Sequence[Row]) -> list[Note]:
+    of = {session.id: session for session in sessions}
     edits: dict[tuple[UUID, int], list[Edit]] = defaultdict(list)
     for row in edited:
         old, new = items_from_json(row["old"]), items_from_json(row["new"])
@@ -306,7 +297,11 @@ def _noted(rows: Sequence[Row], edited: Sequence[Row]) -> list[Noted]:
         for note in row["observations"] or ():
             edits[row["memory_id"], note].append(edit)
     return [
-        Noted(session=row["session_id"], note=observation_of(row), edits=tuple(edits[row["memory_id"], row["id"]]))
+        Note(
+            session=of[row["session_id"]],
+            observation=observation_of(row),
+            edits=tuple(edits[row["memory_id"], row["id"]]),
+        )
         for row in rows
     ]
 
