@@ -5,7 +5,6 @@ from datetime import datetime
 
 from app.facts.model import Fact
 from app.recall.model import Hit, HitKind, Span
-from app.recall.notes import text_terms
 from app.recall.ranking import plain_scores
 from app.recall.tokens import Alternatives
 
@@ -13,14 +12,13 @@ from app.recall.tokens import Alternatives
 def fact_hits(
     query: Sequence[Alternatives], facts: Sequence[Fact], *, now: datetime, named: Span | None, session: str | None
 ) -> list[Hit]:
-    """Those that have a word of the query, best first.
+    """Those that have a word of the query, in their order.
 
     ``named`` is the time that the query names, else it is ``now``; ``session`` is the only one they may rest on.
     """
     asked = [fact for fact in facts if _is_true(fact, now, named) and _rests_on(fact, session)]
-    scores = plain_scores(query, [text_terms(fact.text) for fact in asked])
-    found = [_hit(fact, score) for fact, score in zip(asked, scores, strict=True) if score]
-    return sorted(found, key=lambda hit: -hit.score)
+    scores = plain_scores(query, [fact.text for fact in asked])
+    return [_hit(fact, score) for fact, score in zip(asked, scores, strict=True) if score]
 
 
 def _is_true(fact: Fact, now: datetime, named: Span | None) -> bool:

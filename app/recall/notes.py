@@ -3,25 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
-from typing import Final, TypeAlias
+from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from app.kit.days import parse_day
-from app.kit.keeping import kept
 from app.memory.edits import Edit, TakenOut
 from app.memory.model import Item, Observation
 from app.memory.trust import FRAME
 from app.recall.model import Hit, HitKind, Searched
 from app.recall.ranking import plain_scores
-from app.recall.tokens import Alternatives, terms
-
-# Of texts with their terms: as many as `notes_max` chunks have, or the facts of a resource, or each search reads them
-# all anew. What a term takes was measured; a line of 100 characters has some 17.
-BYTES_KEPT: Final = 64 * 1024 * 1024
-TERM_BYTES: Final = 130
+from app.recall.tokens import Alternatives, kept_terms
 
 _Line: TypeAlias = tuple[str, Observation, Item, datetime]
-_Read: TypeAlias = tuple[str, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +27,11 @@ class Note:
 
 
 def note_hits(query: Sequence[Alternatives], notes: Sequence[Note], *, timezone: str) -> list[Hit]:
-    """The lines that have a word of the query, best first, without lines that have a word which an edit took out.
+    """The lines that have a word of the query, in their order, without lines that have a word which an edit took out.
 
     Of the copies that branches have of a line that of the first note is told. ``timezone``: for sessions without one.
     """
-    taken_out = TakenOut(text_terms, frame=text_terms(" ".join(FRAME)))
+    taken_out = TakenOut(kept_terms, frame=kept_terms(" ".join(FRAME)))
     once: dict[tuple[int, datetime, int], _Line] = {}
     for note in notes:
         told = note.observation
@@ -46,10 +39,8 @@ def note_hits(query: Sequence[Alternatives], notes: Sequence[Note], *, timezone:
             if not taken_out.is_of(item, note.edits):
                 once.setdefault((told.id, told.created_at, number), (note.session.key, told, item, at))
     lines = list(once.values())
-    counted = [text_terms(item.whole_text) for _, _, item, _ in lines]
-    scores = plain_scores(query, counted)
-    found = [_hit(*line, score) for line, score in zip(lines, scores, strict=True) if score]
-    return sorted(found, key=lambda hit: -hit.score)
+    scores = plain_scores(query, [item.whole_text for _, _, item, _ in lines])
+    return [_hit(*line, score) for line, score in zip(lines, scores, strict=True) if score]
 
 
 def _dated(note: Observation, zone: ZoneInfo) -> Iterator[tuple[Item, datetime]]:
@@ -63,20 +54,6 @@ def _dated(note: Observation, zone: ZoneInfo) -> Iterator[tuple[Item, datetime]]
         if shown is None or item.time or shown.date() != day:
             shown = datetime.combine(day, time.fromisoformat(item.time) if item.time else time(), tzinfo=zone)
         yield item, shown
-
-
-def text_terms(text: str) -> dict[str, int]:
-    """How often each term occurs."""
-    return _read(text)[1]
-
-
-def _bytes(read: _Read) -> int:
-    return len(read[0]) + TERM_BYTES * (1 + len(read[1]))
-
-
-@kept(BYTES_KEPT, weight=_bytes, key=lambda text: text)
-def _read(text: str) -> _Read:
-    return text, dict(terms(text))
 
 
 def _hit(key: str, note: Observation, item: Item, at: datetime, score: float) -> Hit:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from app.recall.asking import asking_terms, is_grammar
 from app.recall.model import Indexed, Place, Scope, Span
-from app.recall.tokens import Alternatives, terms
+from app.recall.tokens import Alternatives, kept_terms, terms
 from app.sessions.model import Role
 
 Counts: TypeAlias = dict[int, float]  # of the query's words, by their place in it
@@ -128,12 +128,13 @@ def word_counts(query: Sequence[Alternatives], text: Mapping[str, int]) -> dict[
     return {word: count for word, count in counted if count}
 
 
-def plain_scores(query: Sequence[Alternatives], texts: Sequence[Mapping[str, int]]) -> list[float]:
-    """BM25 of each text by itself, a text being given by its terms; 0 where it has no word of the query."""
-    found = [word_counts(query, text) for text in texts]
+def plain_scores(query: Sequence[Alternatives], texts: Sequence[str]) -> list[float]:
+    """BM25 of each text by itself; 0 where it has no word of the query."""
+    told = [kept_terms(text) for text in texts]
+    found = [word_counts(query, text) for text in told]
     having = Counter(word for counts in found for word in counts)
     weights = {word: _share(query[word]) * _rarity(len(texts), having[word]) for word in having}
-    lengths = [sum(text.values()) for text in texts]
+    lengths = [sum(text.values()) for text in told]
     mean = max(1.0, sum(lengths) / max(1, len(texts)))
     return [
         _saturated({word: count / _norm(length / mean) for word, count in counts.items()}, weights)

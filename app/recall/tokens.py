@@ -6,7 +6,7 @@ uses only the pairs; identifiers, paths, numbers and dates are kept whole, with 
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, islice, pairwise
 from typing import Final, TypeAlias
@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 import regex
 
 from app.kit.days import date_phrases
+from app.kit.keeping import kept
 from app.kit.patterns import lazy_pattern
 from app.kit.words import normalized
 from app.recall.languages import ENGLISH, LATIN, WORDS_READ, language_of, stem, stop_words
@@ -29,6 +30,10 @@ DATES_READ: Final = 10_000
 PIECES_KEPT: Final = 65_536
 TERMS_KEPT: Final = 65_536
 KEPT_CHARACTERS: Final = 256  # of a piece at most
+# Of short texts with their terms: as many as `notes_max` chunks have lines, or a resource has facts, or each search
+# reads them all anew. What a term takes was measured; a line of 100 characters has some 17.
+BYTES_KEPT: Final = 64 * 1024 * 1024
+TERM_BYTES: Final = 130
 
 # Scripts that are written without spaces, or in which words carry their particles.
 _UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー々"
@@ -62,6 +67,20 @@ def terms(text: str) -> Counter[str]:
     for day in islice(_days(text), DATES_READ):
         found.setdefault(day, 1)
     return found
+
+
+def kept_terms(text: str) -> Mapping[str, int]:
+    """The same of a text that each search reads: a line of the log, a fact."""
+    return _with_terms(text)[1]
+
+
+def _bytes(read: tuple[str, dict[str, int]]) -> int:
+    return len(read[0]) + TERM_BYTES * (1 + len(read[1]))
+
+
+@kept(BYTES_KEPT, weight=_bytes, key=lambda text: text)
+def _with_terms(text: str) -> tuple[str, dict[str, int]]:
+    return text, dict(terms(text))
 
 
 def query_terms(text: str) -> list[Alternatives]:

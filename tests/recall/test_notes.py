@@ -3,7 +3,7 @@ from uuid import UUID
 from app.memory.edits import Edit
 from app.memory.model import Item
 from app.recall.model import Searched
-from app.recall.notes import Note, note_hits, text_terms
+from app.recall.notes import Note, note_hits
 from app.recall.tokens import query_terms
 from tests.memory.building import observation
 from tests.steps import steps
@@ -41,14 +41,3 @@ def searching(notes: int) -> int:
 
 def test_the_words_of_an_edited_reflection_are_as_much_work_for_ten_notes_as_for_one() -> None:
     assert searching(10) < 2 * searching(1)
-
-
-def test_the_terms_of_a_line_are_kept_and_those_of_many_long_texts_are_not() -> None:
-    known = text_terms("Tea is liked.")
-    assert text_terms("Tea is liked.") is known
-
-    signs = "".join(map(chr, range(0x4E00, 0x4E00 + 20_000)))
-    for text in range(20):
-        text_terms(f"{text} {signs}")
-
-    assert text_terms("Tea is liked.") is not known

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.recall.tokens import CHARACTERS_MAX, WORDS_MAX, query_terms, terms
+from app.recall.tokens import CHARACTERS_MAX, WORDS_MAX, kept_terms, query_terms, terms
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 PLAIN = ("bakeries", "running", "Lisbon", "sister's", "naïve", "Straße", "鲈鱼", "東京タワー", "서울에서")
@@ -167,3 +167,14 @@ def test_a_megabyte_of_numbers_does_not_keep_all_else_waiting() -> None:
         terms("12,5,33,41\n" * 90_000)
     longest = max(after - before for before, after in pairwise(ticks))
     assert longest < (ticks[-1] - ticks[0]) / 3  # it was nearly all of it, two seconds
+
+
+def test_the_terms_of_a_line_are_kept_and_those_of_many_long_texts_are_not() -> None:
+    known = kept_terms("Tea is liked.")
+    assert kept_terms("Tea is liked.") is known
+
+    signs = "".join(map(chr, range(0x4E00, 0x4E00 + 20_000)))
+    for text in range(20):
+        kept_terms(f"{text} {signs}")
+
+    assert kept_terms("Tea is liked.") is not known
