@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from app.recall.periods import SEASONS, Stretch
-from app.recall.time_counts import Meaning, units_of
 from app.recall.time_forms import FORMS
+from app.recall.time_patterns import Meaning, units_of
 
 _WORDS: Final = frozenset({*SEASONS, "decade"})
 

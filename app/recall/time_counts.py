@@ -1,36 +1,13 @@
-"""The forms of times that count: "two weeks ago", "the last few days", "a year ago today". Pure.
-
-And what all forms are made of; the others are in ``time_forms.py``.
-"""
+"""The forms of times that count: "two weeks ago", "the last few days", "a year ago today". Pure."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final
 
-from app.kit.patterns import lazy_pattern
 from app.recall import time_words as words
 from app.recall.periods import Stretch, ago, calendar_stretch, moment_ago, since
-
-Meaning: TypeAlias = Callable[[re.Match[str], datetime], Stretch | None]
-
-
-def units_of(match: re.Match[str]) -> list[str]:
-    """The names of the groups that matched."""
-    return [name for name, word in match.groupdict().items() if word]
-
-
-def unit_of(match: re.Match[str]) -> str:
-    return next(name for name in units_of(match) if name not in {"count", "year_said"})
-
-
-def before(count: int, unit: str | None = None) -> Meaning:
-    return lambda match, now: ago(now, count, unit or unit_of(match))
-
-
-def never(_match: re.Match[str], _now: datetime) -> None:
-    """It says how long or how often, and not when."""
-
+from app.recall.time_patterns import PARTICLE, Form, before, form, never, pattern, spaced, unit_of
 
 _COUNTS: Final = {
     word: (count, count)
@@ -45,8 +22,8 @@ _FEW: Final = (2, 5)
 def count_meant(said: str) -> tuple[int, int]:
     """From how many to how many are meant. Raises ValueError of a letter that matches regardless of case alone."""
     said = said.lower()
-    for range_meant, form in ((_COUPLE, words.COUPLE), (_FEW, f"{words.FEW}|{words.UNSPACED_FEW}")):
-        if re.fullmatch(form, said):
+    for range_meant, names in ((_COUPLE, words.COUPLE), (_FEW, f"{words.FEW}|{words.UNSPACED_FEW}")):
+        if re.fullmatch(names, said):
             return range_meant
     return _COUNTS.get(said) or (int(said), int(said))
 
@@ -78,24 +55,6 @@ def _unit_said(word: str) -> str:
     return next(unit for unit, names in words.UNITS.items() if re.fullmatch(names, word, re.IGNORECASE))
 
 
-def pattern(text: str) -> re.Pattern[str]:
-    return lazy_pattern(text, re.IGNORECASE)
-
-
-def any_of(units: dict[str, str]) -> str:
-    return "|".join(f"(?P<{unit}>{names})" for unit, names in units.items())
-
-
-def form(before: str, after: str, units: dict[str, str], *, between: str = "[ -]", count: str = "") -> re.Pattern[str]:
-    counted = rf"(?<![\d一二三四五六七八九十百])(?P<count>\d{{1,3}}|{count}){between}" if count else ""
-    return pattern(f"{before}{counted}(?:{any_of(units)}){after}")
-
-
-def spaced(before: str, after: str, units: dict[str, str], *, count: str = "") -> re.Pattern[str]:
-    return form(rf"\b(?:{before}) " if before else r"\b", rf" (?:{after})\b" if after else r"\b", units, count=count)
-
-
-PARTICLE: Final = "(?:에는?|には?|の|的)?"  # that would be left alone
 ANY_COUNT: Final = "|".join((words.COUPLE, words.FEW, *" ".join(words.NUMBERS.split()).split()))
 ANY_UNSPACED_COUNT: Final = "|".join((words.UNSPACED_FEW, *words.UNSPACED_NUMBERS.split()))
 _UNIT: Final = "|".join(words.UNITS.values())
@@ -105,7 +64,7 @@ _TOGETHER: Final = (
 )
 
 
-def counted_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+def counted_forms() -> Iterator[Form]:
     yield pattern(rf"\b(?:{words.HALF_A_YEAR_AGO})\b"), before(1, "half_year")
     yield pattern(f"(?:{words.UNSPACED_HALF_A_YEAR_AGO}){PARTICLE}"), before(1, "half_year")
     yield (
@@ -134,7 +93,7 @@ def counted_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
     yield spaced(words.THE_LAST_FEW, "", words.PLURALS), lambda match, now: since(now, _FEW[1], unit_of(match))
 
 
-def _today_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+def _today_forms() -> Iterator[Form]:
     today, unspaced = f"(?:{words.TODAY})", words.UNSPACED_UNITS
     yield spaced("", rf"(?:{words.AGO_BEHIND}),? {today}", words.UNITS, count=ANY_COUNT), _ago_today
     yield spaced(rf"{today},? (?:{words.AGO_BEFORE})", "", words.UNITS, count=ANY_COUNT), _ago_today

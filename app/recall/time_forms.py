@@ -25,12 +25,13 @@ from app.recall.periods import (
     this,
     tomorrow,
 )
-from app.recall.time_counts import (
+from app.recall.time_counts import counted_forms
+from app.recall.time_patterns import (
     PARTICLE,
+    Form,
     Meaning,
     any_of,
     before,
-    counted_forms,
     form,
     never,
     pattern,
@@ -135,14 +136,14 @@ _WEEKS: Final = {"weekend": "(?:週の|주 )?(?:周末|週末|주말)", "week": 
 _NOT_A_LENGTH: Final = "(?![间間동])"
 
 
-def _day_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+def _day_forms() -> Iterator[Form]:
     for count, phrases in words.DAYS_BEFORE.items():
         yield pattern(rf"\b(?:{phrases})\b"), before(count, "day")
     for count, phrases in words.UNSPACED_DAYS_BEFORE.items():
         yield pattern(f"(?:{phrases}){PARTICLE}"), before(count, "day")
 
 
-def _week_day_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+def _week_day_forms() -> Iterator[Form]:
     """Monday of last week, of this one; and the last Monday. Every Monday is no time, and the next one is not over."""
     weeks = "周|週|星期|礼拜|禮拜"
     named = "|".join(_WEEKDAY_WORDS.values())
@@ -160,7 +161,7 @@ def _week_day_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
     yield pattern(f"(?:지난 ?)?{_KOREAN_DAY}{PARTICLE}"), before(1)
 
 
-def _season_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+def _season_forms() -> Iterator[Form]:
     said, unspaced = f"(?:{any_of(words.SEASONS)})", f"(?:{any_of(words.UNSPACED_SEASONS)})"
     yield pattern(rf"\b{said}(?: of| de| del| do)? (?P<year_said>(?:19|20)\d\d)\b"), _season
     yield pattern(rf"(?P<year_said>(?:19|20)\d\d) ?[年년](?:の|的| )?{unspaced}{PARTICLE}"), _season
@@ -179,7 +180,7 @@ def _season_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
     yield pattern(f"{unspaced}(?:には?|の間|에는?|동안)"), _season
 
 
-def _decade_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+def _decade_forms() -> Iterator[Form]:
     said = r"(?P<decade>(?:19|20)?\d0)"
     named = f"(?:19|20)?\\d0['’]?s|{'|'.join(words.DECADES)}"
     yield pattern(rf"\b(?:my|your|his|her|our|their) (?:early |late |mid[- ]?)?(?:{named})\b"), never
@@ -192,7 +193,7 @@ def _decade_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
     yield pattern(rf"(?<!\d){said} ?(?:年代|년대|-[хе]\b){PARTICLE}"), _decade
 
 
-def _month_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+def _month_forms() -> Iterator[Form]:
     first, last = rf"(?P<first>{A_MONTH})", rf"(?P<last>{A_MONTH})"
     one = rf"(?P<month_said>{A_MONTH})"
     week = {unit: words.UNITS[unit] for unit in ("weekend", "week")}
@@ -214,7 +215,7 @@ def _month_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
     yield pattern(rf"\b{one} (?:{words.LAST_BEHIND})\b"), _month
 
 
-def _numbered_day_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+def _numbered_day_forms() -> Iterator[Form]:
     dotted = rf"(?P<count>\d{{1,2}})\. (?P<month_said>{A_MONTH})\b{_NO_NUMBER}"
     yield pattern(rf"(?<![\d.])(?:\b(?:am|vom) )?{dotted}"), _dotted_day
     english = "|".join(f"(?P<{day}>{day})" for day in WEEKDAYS)
@@ -233,12 +234,12 @@ def _numbered_day_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
     yield pattern(r"(?<![\d月第])(?P<count>\d{1,2})[号號](?![线線楼樓门門房店桌间間码碼馆館])"), _numbered_day
 
 
-def _before_last_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+def _before_last_forms() -> Iterator[Form]:
     yield spaced(words.BEFORE_LAST, "", _LONGER), before(2)
     yield spaced("", words.BEFORE_LAST_BEHIND, _LONGER), before(2)
 
 
-def _last_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+def _last_forms() -> Iterator[Form]:
     yield form("(?:上上个?|上上個?|先々|지지난 ?)", _NOT_A_LENGTH + PARTICLE, _WEEKS), before(2)
     yield form(rf"\b(?:{words.ROLLING}) ", r"\b(?! of\b)", _PERIODS_ALONE), _rolling
     yield spaced(words.LAST, "", _LONGER), before(1)
