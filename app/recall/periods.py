@@ -51,8 +51,8 @@ def ago(now: datetime, count: int, unit: str) -> Stretch:
         passed = (now.weekday() - WEEKDAYS.index(unit) - 1) % _WEEK_DAYS + 1
         return calendar_stretch(now - timedelta(days=passed + _WEEK_DAYS * (count - 1)), "day")
     if unit in SEASONS:
-        over = season(now, unit) if season(now, unit)[1] <= now else _a_year_before(now, unit)
-        return over if count == 1 else season(over[0] - timedelta(days=1), unit)
+        begin, end = season(now, unit)
+        return season(now, unit, begin.year - (count if end > now else count - 1))
     if unit in _DAYS:
         return calendar_stretch(now - timedelta(days=count * _DAYS[unit]), unit)
     year, month = divmod(now.year * _YEAR_MONTHS + now.month - 1 - count * _MONTHS[unit], _YEAR_MONTHS)
@@ -89,7 +89,7 @@ def since(now: datetime, count: int, unit: str) -> Stretch:
 def season(now: datetime, name: str, year: int | None = None) -> Stretch:
     """The last of these seasons that has begun, or the one that began in ``year``."""
     first = SEASONS[name]
-    return months(year or now.year - (now.month < first), first, _SEASON_MONTHS, now=now)
+    return months(now.year - (now.month < first) if year is None else year, first, _SEASON_MONTHS, now=now)
 
 
 def month(now: datetime, number: int, year: int | None = None) -> Stretch:
@@ -150,7 +150,3 @@ def midnight(at: datetime) -> datetime:
 
 def tomorrow(now: datetime) -> datetime:
     return midnight(now) + timedelta(days=1)
-
-
-def _a_year_before(now: datetime, name: str) -> Stretch:
-    return season(now, name, season(now, name)[0].year - 1)

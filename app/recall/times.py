@@ -107,7 +107,7 @@ def _found(text: str, now: datetime) -> Iterator[_Found]:
         text = text.replace(said.phrase, "\n", 1)
         if said.stretch is not None:
             yield _Found(said.phrase, said.stretch, is_word=said.is_word)
-    for phrase, stretch, _ in list(_dates(text, now)):
+    for phrase, stretch, _ in _dates(text, now):
         text = text.replace(phrase, "\n", 1)
         yield _Found(phrase, stretch)
     for phrase, stretch in _unspaced_dates(text, now):

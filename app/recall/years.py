@@ -4,19 +4,17 @@ The year is written into the text, so that all who look for dates there find one
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final
 
 from app.kit.patterns import lazy_pattern
 from app.recall import time_words as words
-from app.recall.periods import Stretch, ago
 from app.recall.time_counts import ANY_COUNT, count_meant
 from app.recall.time_forms import A_MONTH
-
-Meaning: TypeAlias = Callable[[re.Match[str], datetime], Stretch]
+from app.recall.time_patterns import pattern
 
 _YEAR: Final = words.UNITS["year"]
 _COUNTED: Final = rf"(?P<count>\d{{1,3}}|{ANY_COUNT}) (?:{_YEAR})"
@@ -29,8 +27,9 @@ _OTHER_WORD: Final = r"(?-i:may|march)\b"
 _MONTH: Final = rf"(?:{_PREPOSITION}) (?:{A_MONTH})|(?!{_OTHER_WORD})(?:{A_MONTH})"
 _OF: Final = r",?(?: (?:of|in|de|del|do|des|di|im|en|em|el|le|il|no)){0,2} (?:dell['’]|de l['’]|nell['’]|l['’])?"
 _ON: Final = rf",?(?! {_OTHER_WORD})(?: (?:on|in|im|am|en|em|a|ad|à|op|au|nel|no|le|el|il|the)){{0,2}} "
-_BEFORE: Final = lazy_pattern(rf"\b(?P<date>{_DAY}|{_MONTH}){_OF}\Z", re.IGNORECASE)
-_BEHIND: Final = lazy_pattern(rf"{_ON}(?P<date>{_DAY}|(?:{A_MONTH})\b)(?!,? (?:of |de |del |do )?\d)", re.IGNORECASE)
+_BEFORE: Final = pattern(rf"\b(?P<date>{_DAY}|{_MONTH}){_OF}\Z")
+_BEHIND: Final = pattern(rf"{_ON}(?P<date>{_DAY}|(?:{A_MONTH})\b)(?!,? (?:of |de |del |do )?\d)")
+_YEARS: Final = range(1, 9_999)  # that a date can have, and the year after them
 _REACH: Final = 48  # a month with its day and what joins it to its year
 
 
@@ -44,12 +43,14 @@ class YearSaid:
 
 def years_said(text: str, now: datetime) -> Iterator[YearSaid]:
     """Such phrases of a text."""
-    for form, meaning in _FORMS:
+    for form, years in _FORMS:
         for match in form.finditer(text):
             if (found := _dated(text, match)) is not None:
                 phrase, date = found
-                with suppress(OverflowError, ValueError):  # before the year 1
-                    yield YearSaid(phrase, f"{date} {meaning(match, now)[0].year:04d}")
+                with suppress(ValueError):  # of a letter that matches regardless of case alone
+                    year = now.year - (count_meant(match["count"])[0] if years is None else years)
+                    if year in _YEARS:
+                        yield YearSaid(phrase, f"{date} {year:04d}")
         text = form.sub("\n", text)
     for years, form in _UNSPACED:
         for match in form.finditer(text):
@@ -65,20 +66,13 @@ def _dated(text: str, year: re.Match[str]) -> tuple[str, str] | None:
     return None
 
 
-def _before(years: int) -> Meaning:
-    return lambda _, now: ago(now, years, "year")
-
-
-def _counted(match: re.Match[str], now: datetime) -> Stretch:
-    return ago(now, count_meant(match["count"])[0], "year")
-
-
 _LAST: Final = rf"{words.OF_LAST_YEAR}|(?:{words.LAST}) (?:{_YEAR})|(?:{_YEAR}) (?:{words.LAST_BEHIND})"
+# Each with how long ago it is; None: so many years as it says.
 _FORMS: Final = (
-    (lazy_pattern(rf"\b(?:{_LAST})\b", re.IGNORECASE), _before(1)),
-    (lazy_pattern(rf"\b(?:{words.THIS}) (?:{_YEAR})\b", re.IGNORECASE), _before(0)),
-    (lazy_pattern(rf"\b(?:{words.AGO_BEFORE}) {_COUNTED}\b", re.IGNORECASE), _counted),
-    (lazy_pattern(rf"\b{_COUNTED} (?:{words.AGO_BEHIND})\b", re.IGNORECASE), _counted),
+    (pattern(rf"\b(?:{_LAST})\b"), 1),
+    (pattern(rf"\b(?:{words.THIS}) (?:{_YEAR})\b"), 0),
+    (pattern(rf"\b(?:{words.AGO_BEFORE}) {_COUNTED}\b"), None),
+    (pattern(rf"\b{_COUNTED} (?:{words.AGO_BEHIND})\b"), None),
 )
 _UNSPACED: Final = tuple(
     (years, lazy_pattern(rf"(?:{names})(?:の|的| )?(?=(?:\d{{1,2}}|[一二三四五六七八九十]{{1,2}}) ?[月월])"))
