@@ -1,6 +1,6 @@
 """Facts: what is known of a resource for longer than a session, as values (api.md, Sessions)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -65,6 +65,18 @@ class Source:
     category: Category | None = None
     valid_from: datetime | None = None
 
+    @classmethod
+    def citing(cls, session_id: UUID, session: str, cites: Collection[int], *, text: str | None) -> Self:
+        """What cites these messages, and of which no more is known; a model may have cited none."""
+        return cls(
+            session_id=session_id,
+            session=session,
+            from_seq=min(cites, default=0),
+            to_seq=max(cites, default=0),
+            cites=tuple(cites),
+            text=text,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFact:
@@ -109,6 +121,15 @@ class Fact:
 
     def ended(self, *, by: "Fact") -> Self:
         return replace(self, valid_to=max(self.valid_from, by.valid_from), replaced_by=by.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactFilter:
+    """``at``: when it is to be current, or past; None is now."""
+
+    category: Category | None
+    validity: Validity
+    at: datetime | None
 
 
 def source_to_json(source: Source) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def told_from_json(rows: Iterable[Mapping[str, Any]], session: UUID, key: str) -
         if row["noted_as"] is None:
             unwanted.update(cites)
         else:
-            source = _source(session, key, cites)
+            source = Source.citing(session, key, cites, text="")
             since, ends = (_time(row[name]) for name in ("valid_from", "valid_to"))
             source = replace(source, category=Category(row["noted_as"]), valid_from=since)
             category, trust = Category(row["category"]), Trust(row["trust"])
@@ -106,15 +106,10 @@ def _time(written: str | None) -> datetime | None:
     return found
 
 
-def _source(session: UUID, key: str, cites: Sequence[int]) -> Source:
-    """A source that cites these messages. None are cited where a model left that out: corrections then cite none."""
-    first, last = min(cites, default=0), max(cites, default=0)
-    return Source(session_id=session, session=key, from_seq=first, to_seq=last, cites=tuple(cites), text="")
-
-
 def refusal(session: UUID, key: str, cites: Sequence[int]) -> Correction:
     """That nothing is noted from these messages again: a correction of no category."""
-    return Correction(source=_source(session, key, cites), category=Category.INSIGHT, trust=Trust.TOOL, valid_to=NEVER)
+    source = Source.citing(session, key, cites, text="")
+    return Correction(source=source, category=Category.INSIGHT, trust=Trust.TOOL, valid_to=NEVER)
 
 
 def is_refusal(one: Correction) -> bool:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from app.facts.model import FactFilter
 from app.facts.schemas import (
     DeletedFactsOut,
     FactId,
@@ -15,7 +16,6 @@ from app.facts.schemas import (
     fact_out,
 )
 from app.facts.service import FactService, Noted
-from app.facts.store import FactFilter
 from app.kit.auth import Guarded, Tenant
 from app.kit.direct import Sent
 from app.kit.paging import paged, read_cursor

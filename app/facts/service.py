@@ -8,10 +8,21 @@ from typing import Any
 from uuid import UUID
 
 from app.facts.errors import FactNotFound, FactTooLarge, TooManyFacts
-from app.facts.forgetting import Left, without_facts
-from app.facts.model import FOREIGN, OWN_WORD, SOURCES_MAX, Author, Category, Fact, FactConfig, NewFact, Source
+from app.facts.forgetting import without_facts
+from app.facts.model import (
+    FOREIGN,
+    OWN_WORD,
+    SOURCES_MAX,
+    Author,
+    Category,
+    Fact,
+    FactConfig,
+    FactFilter,
+    NewFact,
+    Source,
+)
 from app.facts.rereading_store import refuse
-from app.facts.store import FactFilter, FactStore
+from app.facts.store import FactStore
 from app.kit.clock import Clock
 from app.kit.db import Database, Tx
 from app.kit.errors import Invalid
@@ -62,7 +73,7 @@ class FactService:
             category=noted.category,
             trust=noted.trust,
             author=Author.CALLER,
-            sources=tuple(_source(tenant, key, cites) for key, cites in noted.cites),
+            sources=tuple(Source.citing(session_id(tenant, key), key, cites, text=None) for key, cites in noted.cites),
             valid_from=noted.valid_from or self._clock.now(),
             valid_to=noted.valid_to,
         )
@@ -112,7 +123,7 @@ class FactService:
         async with self._database.tx() as tx:
             known = await self._store.locked(tx, tenant, resource_id)
             ids = {fact.id for fact in known if fact_id in {None, fact.id}}
-            left: Left = without_facts(known, ids)
+            left = without_facts(known, ids)
             sources = [source for fact in known if fact.id in ids for source in fact.sources]
             await refuse(tx, tenant, resource_id, sources)
             await self._store.leave(tx, tenant, resource_id, left)
@@ -137,10 +148,6 @@ class FactService:
             if missing:
                 detail = f"session '{source.session}' has no message {missing[0]}, or is not of '{resource_id}'"
                 raise Invalid.at(f"/sources/{at}/cites", detail)
-
-
-def _source(tenant: str, key: str, cites: tuple[int, ...]) -> Source:
-    return Source(session_id=session_id(tenant, key), session=key, from_seq=min(cites), to_seq=max(cites), cites=cites)
 
 
 def _is_noted(fact: Fact, new: NewFact) -> bool:

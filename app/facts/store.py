@@ -6,15 +6,12 @@ same facts at once. The lock is the transaction's: it works behind a pooler too.
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from app.facts.forgetting import (
-    Left,
-)
-from app.facts.model import Author, Category, Fact, NewFact, Source, Validity, source_from_json, source_to_json
+from app.facts.forgetting import Left
+from app.facts.model import Author, Category, Fact, FactFilter, NewFact, Source, source_from_json, source_to_json
 from app.facts.rereading_store import IS_HIDDEN
 from app.facts.worth import passes_at, worth
 from app.kit.db import Database, Row, Tx
@@ -76,15 +73,6 @@ JOIN messages m USING (session_id, seq) WHERE m.erased_at IS NULL
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactFilter:
-    """``at``: when it is to be current, or past; None is now."""
-
-    category: Category | None
-    validity: Validity
-    at: datetime | None
-
-
 class FactStore:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -106,7 +94,7 @@ class FactStore:
     async def fact(self, tenant: str, resource_id: str, fact_id: int) -> Fact | None:
         async with self._database.connection() as connection:
             row = await connection.fetchrow(FACT, tenant, resource_id, fact_id)
-        return None if row is None else fact_of(row)
+        return None if row is None else _fact_of(row)
 
     @staticmethod
     async def locked(tx: Tx, tenant: str, resource_id: str) -> list[Fact]:
@@ -118,14 +106,14 @@ class FactStore:
     async def locked_one(tx: Tx, tenant: str, resource_id: str, fact_id: int) -> Fact | None:
         await lock(tx, tenant, resource_id)
         row = await tx.fetchrow(FACT, tenant, resource_id, fact_id)
-        return None if row is None else fact_of(row)
+        return None if row is None else _fact_of(row)
 
     @staticmethod
     async def locked_saying(tx: Tx, tenant: str, resource_id: str, text: str) -> tuple[list[Fact], int]:
         """Those in these words, and how many the resource has in all."""
         await lock(tx, tenant, resource_id)
         rows = await tx.fetch(FACTS_SAYING, tenant, resource_id, text)
-        return [fact_of(row) for row in rows], await tx.fetchval(COUNT_FACTS, tenant, resource_id)
+        return [_fact_of(row) for row in rows], await tx.fetchval(COUNT_FACTS, tenant, resource_id)
 
     @staticmethod
     async def cited(tx: Tx, resource_id: str, cites: Mapping[UUID, Collection[int]]) -> set[tuple[UUID, int]]:
@@ -139,7 +127,7 @@ class FactStore:
     async def add(tx: Tx, tenant: str, resource_id: str, new: NewFact) -> Fact:
         columns = (new.text, new.category, new.trust, new.author, _sources_json(new.sources))
         validity = (new.valid_from, new.valid_to)
-        return fact_of(await tx.fetchrow(ADD_FACT, tenant, resource_id, *columns, *validity, *_weighed(new)))
+        return _fact_of(await tx.fetchrow(ADD_FACT, tenant, resource_id, *columns, *validity, *_weighed(new)))
 
     @staticmethod
     async def change(tx: Tx, tenant: str, resource_id: str, fact: Fact, *, by_hand: bool = False) -> Fact:
@@ -152,7 +140,7 @@ class FactStore:
         row = await tx.fetchrow(
             CHANGE_FACT, tenant, resource_id, fact.id, *columns, *validity, by_hand, *_weighed(fact)
         )
-        return fact_of(row)
+        return _fact_of(row)
 
     @staticmethod
     async def leave(tx: Tx, tenant: str, resource_id: str, left: Left) -> None:
@@ -177,10 +165,10 @@ def _sources_json(sources: Sequence[Source]) -> list[dict[str, Any]]:
 
 async def facts_of(rows: Sequence[Row]) -> list[Fact]:
     """In a thread: 1,000 with 20 sources each would hold up all requests for 0.2 s."""
-    return await asyncio.to_thread(lambda: [fact_of(row) for row in rows])
+    return await asyncio.to_thread(lambda: [_fact_of(row) for row in rows])
 
 
-def fact_of(row: Row) -> Fact:
+def _fact_of(row: Row) -> Fact:
     return Fact(
         id=row["id"],
         text=row["text"],
