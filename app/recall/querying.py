@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.recall.asked import asks_what_was_said
 from app.recall.asking import meant_role
 from app.recall.kin import kin_of
 from app.recall.model import Span
+from app.recall.only_then import asks_what_was_said
 from app.recall.times import Named, named_time
 from app.recall.tokens import Alternatives, query_terms
 from app.sessions.model import Role

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.recall.asked import asks_what_was_said
+from app.recall.only_then import asks_what_was_said
 from app.recall.times import named_time
 
 NOW = datetime(2026, 8, 12, 15, 30, tzinfo=UTC)
