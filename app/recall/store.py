@@ -262,21 +262,19 @@ class RecallStore:
         async with self._database.connection() as connection:
             rows = await connection.fetch(SAID_THEN, sessions, span.since, span.until, before_seq, limit)
         newest = sorted(rows, key=lambda row: (row["created_at"], row["seq"]), reverse=True)
-        return [(row["session_id"], row["seq"]) for row in newest]
+        return [_place(row) for row in newest]
 
     async def messages(self, places: Collection[Place]) -> dict[Place, Message]:
         """Those of the places that are there and were not erased."""
-        sessions, seqs = [session for session, _ in places], [seq for _, seq in places]
         async with self._database.connection() as connection:
-            rows = await connection.fetch(MESSAGES, sessions, seqs)
-        return {(row["session_id"], row["seq"]): message_of(row) for row in rows}
+            rows = await connection.fetch(MESSAGES, *_columns(places))
+        return {_place(row): message_of(row) for row in rows}
 
     async def copied(self, places: Collection[Place]) -> dict[Place, Copied]:
         """What the messages at the places have in common with their copies in branches; none of one that is erased."""
-        sessions, seqs = [session for session, _ in places], [seq for _, seq in places]
         async with self._database.connection() as connection:
-            rows = await connection.fetch(COPIED, sessions, seqs)
-        return {(row["session_id"], row["seq"]): (row["id"], row["content_hash"], row["created_at"]) for row in rows}
+            rows = await connection.fetch(COPIED, *_columns(places))
+        return {_place(row): (row["id"], row["content_hash"], row["created_at"]) for row in rows}
 
     async def observations(self, sessions: Sequence[Searched], limit: int) -> list[Note]:
         """The newest notes of the sessions."""
@@ -286,6 +284,14 @@ class RecallStore:
             edited = await connection.fetch(EDITED, memories)
         size = UNKNOWN if edited else sum(len(row["text"]) for row in rows)
         return await offloaded(partial(_notes, sessions, rows, edited), size=size)
+
+
+def _columns(places: Collection[Place]) -> tuple[list[UUID], list[int]]:
+    return [session for session, _ in places], [seq for _, seq in places]
+
+
+def _place(row: Row) -> Place:
+    return row["session_id"], row["seq"]
 
 
 def _notes(sessions: Sequence[Searched], rows: Sequence[Row], edited: Sequence[Row]) -> list[Note]:
