@@ -53,10 +53,7 @@ def ago(now: datetime, count: int, unit: str) -> Stretch:
     if unit in SEASONS:
         begin, end = season(now, unit)
         return season(now, unit, begin.year - (count if end > now else count - 1))
-    if unit in _DAYS:
-        return calendar_stretch(now - timedelta(days=count * _DAYS[unit]), unit)
-    year, month = divmod(now.year * _YEAR_MONTHS + now.month - 1 - count * _MONTHS[unit], _YEAR_MONTHS)
-    return calendar_stretch(now.replace(year=year, month=month + 1, day=1), unit)
+    return calendar_stretch(moment_ago(now, {unit: count}), unit)
 
 
 def moment_ago(now: datetime, counts: Mapping[str, int]) -> datetime:

@@ -29,8 +29,16 @@ def count_meant(said: str) -> tuple[int, int]:
 
 
 def _ago(match: re.Match[str], now: datetime) -> Stretch:
-    least, most = count_meant(match["count"])
-    return ago(now, most, unit_of(match))[0], ago(now, least, unit_of(match))[1]
+    return _between(now, count_meant(match["count"]), unit_of(match))
+
+
+def _few_days_ago(_match: re.Match[str], now: datetime) -> Stretch:
+    return _between(now, _FEW, "day")
+
+
+def _between(now: datetime, counts: tuple[int, int], unit: str) -> Stretch:
+    least, most = counts
+    return ago(now, most, unit)[0], ago(now, least, unit)[1]
 
 
 def _since(match: re.Match[str], now: datetime) -> Stretch:
@@ -67,10 +75,7 @@ _TOGETHER: Final = (
 def counted_forms() -> Iterator[Form]:
     yield pattern(rf"\b(?:{words.HALF_A_YEAR_AGO})\b"), before(1, "half_year")
     yield pattern(f"(?:{words.UNSPACED_HALF_A_YEAR_AGO}){PARTICLE}"), before(1, "half_year")
-    yield (
-        pattern(f"(?:{words.UNSPACED_FEW_DAYS_AGO}){PARTICLE}"),
-        lambda _, now: (ago(now, 5, "day")[0], ago(now, 2, "day")[1]),
-    )
+    yield pattern(f"(?:{words.UNSPACED_FEW_DAYS_AGO}){PARTICLE}"), _few_days_ago
     yield pattern(rf"\b(?:{words.AGO_BEFORE}) {_TOGETHER}\b"), _ago_together
     yield pattern(rf"\b{_TOGETHER} (?:{words.AGO_BEHIND})\b"), _ago_together
     yield from _today_forms()
