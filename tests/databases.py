@@ -18,7 +18,7 @@ from app.kit.db import DatabaseConfig
 from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
 from app.kit.migrate import upgrade
 from app.kit.signals import leave_when_told
-from app.recall.vector_store import prepare_vectors
+from app.recall.preparing import prepare_vectors
 
 RUN = "PYTEST_XDIST_TESTRUNUID"
 TEMPLATE = "daybook_template"

@@ -19,7 +19,7 @@ from app.llm.port import ModelError, ModelRequest, Provider
 from app.locating import Location, NoDatabase, build_objects, located, opened
 from app.memory.policy import has_stalled
 from app.memory.queue_store import QueueStore
-from app.recall.vector_store import HAS_EXTENSION
+from app.recall.preparing import HAS_EXTENSION
 from app.roles import build_roles
 from app.settings import Settings
 

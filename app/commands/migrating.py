@@ -8,8 +8,7 @@ from app.commands.securing import secure
 from app.kit import migrate as schema
 from app.kit.db import check_server
 from app.locating import Location, database_config, located, log_to_stderr
-from app.recall.store import check_search
-from app.recall.vector_store import prepare_vectors
+from app.recall.preparing import check_search, prepare_vectors
 from app.settings import Settings
 
 log = structlog.get_logger("daybook")

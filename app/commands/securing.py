@@ -12,7 +12,7 @@ import asyncpg
 
 from app.kit.db import EVERY_TENANT, TENANT_SETTING, DatabaseConfig, Tx, connected
 from app.kit.errors import StartError, first_line
-from app.recall.store import GUARDED_FUNCTION, GUARDED_SIGNATURE
+from app.recall.preparing import GUARDED_FUNCTION, GUARDED_SIGNATURE
 
 # To change its policies locks a table, on which the service may be at work. Each table has a transaction of its own:
 # who holds a lock and waits for no other is in no deadlock. While a lock is waited for, everybody else waits behind it:

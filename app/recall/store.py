@@ -6,8 +6,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from uuid import UUID
 
-from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, Row, connected
-from app.kit.errors import StartError
+from app.kit.db import Database, Row
 from app.kit.offload import UNKNOWN, offloaded
 from app.memory.edits import Edit
 from app.memory.log import items_from_json
@@ -65,22 +64,7 @@ HAVING = """
   SELECT session_id, seq, repeated, created_at FROM message_terms WHERE terms @@ {query} OFFSET 0
 """
 
-# A role under row-level security could search only what the policy has let through, message by message: a full-text
-# search may fail, so Postgres lets no index answer it before the policy. This function answers with its owner's rights,
-# and for sessions of the named tenant alone (app/commands/securing.py makes it).
-GUARDED = "terms_of_tenant"
-GUARDED_SIGNATURE = f"{GUARDED}(uuid[], tsquery)"
-GUARDED_FUNCTION = f"""
-CREATE OR REPLACE FUNCTION {GUARDED_SIGNATURE}
-RETURNS TABLE (session_id uuid, seq bigint, repeated jsonb, created_at timestamptz)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {{schema}}, pg_temp AS $$
-WITH own AS MATERIALIZED (
-  SELECT id FROM sessions
-  WHERE id = ANY ($1) AND current_setting('{TENANT_SETTING}', true) IN (tenant, '{EVERY_TENANT}')
-)
-SELECT * FROM ({HAVING.format(query="$2")}) AS t WHERE t.session_id IN (SELECT id FROM own)
-$$
-"""  # noqa: S608 - our own names
+GUARDED = "terms_of_tenant"  # the function that searches under row-level security (preparing.py)
 
 # A word is one or more terms that stand for it; its kin are asked for together, as it does not matter how often they
 # occur. What falls behind the limit has the fewest and commonest of the words.
@@ -185,20 +169,6 @@ FROM edited e JOIN reflections n
   ON n.memory_id = e.memory_id AND n.born_version = e.retired_version AND n.sources = e.sources
 ORDER BY e.memory_id, e.retired_version
 """
-
-
-MAY_SEARCH = f"SELECT coalesce(has_function_privilege(to_regprocedure('{GUARDED_SIGNATURE}'), 'EXECUTE'), false)"
-
-
-async def check_search(config: DatabaseConfig) -> None:
-    """See that a service under row-level security may search messages. Raises StartError."""
-    async with connected(config.url) as connection:
-        may = await connection.fetchval(MAY_SEARCH)
-    if not may:
-        raise StartError(
-            f"DAYBOOK_ROW_LEVEL_SECURITY: the user of DAYBOOK_DATABASE_URL may not call {GUARDED}:"
-            " let the owner of the tables run `daybook migrate --row-level-security ROLE` again"
-        )
 
 
 class RecallStore:

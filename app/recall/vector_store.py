@@ -13,8 +13,7 @@ from uuid import UUID
 
 import asyncpg
 
-from app.kit.db import Database, DatabaseConfig, Row, connected
-from app.kit.errors import StartError, first_line
+from app.kit.db import Database, Row
 from app.llm.embedding import Vector
 from app.recall.fusion import Likeness
 from app.recall.model import Place, Span
@@ -22,10 +21,6 @@ from app.sessions.message_store import message_of
 from app.sessions.model import SEQ_MAX, Message
 
 REAL_MIN = 1.2e-38  # the least number that Postgres reads as a real with all its digits
-HAS_EXTENSION = "/* has_vector */ SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
-
-# Two processes that make it at once would meet in a unique violation, whatever IF NOT EXISTS says.
-MAKE_EXTENSION = "SELECT pg_advisory_xact_lock(7235012); CREATE EXTENSION IF NOT EXISTS vector"
 
 BEHIND = """/* vectors_behind */
 SELECT (array_agg(s.id ORDER BY s.id DESC))[1] AS last,
@@ -80,19 +75,6 @@ WHERE v.model = $3 AND cardinality(v.vector) = $5 AND v.seq < $8
   AND ($6::timestamptz IS NULL OR v.created_at >= $6) AND ($7::timestamptz IS NULL OR v.created_at < $7)
 GROUP BY v.session_id
 """
-
-
-async def prepare_vectors(config: DatabaseConfig, *, make: bool) -> None:
-    """See that the database has pgvector; ``make`` it where it has not. Raises StartError: it cannot be had."""
-    try:
-        async with connected(config.url) as connection:
-            if make:
-                await connection.execute(MAKE_EXTENSION)
-            there = await connection.fetchval(HAS_EXTENSION)
-    except asyncpg.PostgresError as error:
-        raise StartError(f"DAYBOOK_EMBEDDINGS__PROVIDER needs pgvector: {first_line(error)}") from error
-    if not there:
-        raise StartError("DAYBOOK_EMBEDDINGS__PROVIDER needs pgvector: let its owner run `daybook migrate` with it set")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,8 @@ from app.keys.store import KeyStore
 from app.kit.auth import DEFAULT_TENANT, Access
 from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, acting_for
 from app.kit.errors import StartError
-from app.recall.store import GUARDED, GUARDED_SIGNATURE, check_search
+from app.recall.preparing import GUARDED_SIGNATURE, check_search
+from app.recall.store import GUARDED
 from tests.conftest import Service, running_service
 from tests.databases import clone
 from tests.journeys.looks import until

@@ -14,7 +14,7 @@ import asyncpg
 import pytest
 
 from app.kit.migrate import current_revision, head_revision, upgrade
-from app.recall.store import GUARDED_FUNCTION
+from app.recall.preparing import GUARDED_FUNCTION
 from tests.conftest import Service, StartService, running_service
 from tests.journeys.laws import COMPACT, check_all
 from tests.journeys.looks import look, until

@@ -19,8 +19,9 @@ from app.llm.port import ModelError
 from app.recall.fusion import Near
 from app.recall.metrics import VectorMetrics
 from app.recall.model import Search, Searched, Span
+from app.recall.preparing import prepare_vectors
 from app.recall.vector_search import VectorSearch, newest
-from app.recall.vector_store import VectorStore, prepare_vectors
+from app.recall.vector_store import VectorStore
 from app.recall.vectorizing import VectorConfig, Vectorizing
 from app.redaction.model import OFF
 from app.sessions.model import SEQ_MAX
