@@ -85,13 +85,16 @@ def since(now: datetime, count: int, unit: str) -> Stretch:
 
 def season(now: datetime, name: str, year: int | None = None) -> Stretch:
     """The last of these seasons that has begun, or the one that began in ``year``."""
-    first = SEASONS[name]
-    return months(now.year - (now.month < first) if year is None else year, first, _SEASON_MONTHS, now=now)
+    return _begun(now, SEASONS[name], _SEASON_MONTHS, year)
 
 
 def month(now: datetime, number: int, year: int | None = None) -> Stretch:
     """The last of these months that has begun, or the one of ``year``."""
-    return months(year or now.year - (now.month < number), number, 1, now=now)
+    return _begun(now, number, 1, year)
+
+
+def _begun(now: datetime, first: int, count: int, year: int | None) -> Stretch:
+    return months(now.year - (now.month < first) if year is None else year, first, count, now=now)
 
 
 def months(year: int, first: int, count: int, *, now: datetime) -> Stretch:
