@@ -91,6 +91,8 @@ def test_before_the_year_one_there_is_no_time() -> None:
     assert list(time_phrases("前天", datetime(1, 1, 1, tzinfo=UTC))) == [TimePhrase("前天", None)]
     east = datetime(2, 1, 1, 12, tzinfo=timezone(timedelta(hours=12)))  # where the year 1 begins before it does in UTC
     assert list(time_phrases("last year", east)) == [TimePhrase("last year", None)]
+    [winter] = time_phrases("last winter", datetime(2, 1, 10, tzinfo=UTC))
+    assert winter.stretch is None
 
 
 @pytest.mark.parametrize("query", ["ſix weeks ago", "nıne weeks ago", "vor eİnem Jahr"])
