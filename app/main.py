@@ -187,7 +187,6 @@ def _provide_ends(state: State, base: Base, memory: MemoryParts) -> None:
     )
     state.deleting = Deleting(
         database=database,
-        store=SessionStore(database),
         keepers=(
             Parting(memory.store),
             ArtifactStore(database),

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.kit.db import Database, Tx
+from app.sessions import deleting_store
 from app.sessions.errors import SessionNotFound
 from app.sessions.lineage import adopt
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import Gone, MemoryPort
 from app.sessions.sharing_store import hold_related
-from app.sessions.store import SessionStore, session_id
+from app.sessions.store import session_id
 
 
 class Keeper(Protocol):
@@ -46,13 +47,12 @@ class Receipt:
 
 
 class Deleting:
-    """``keepers`` are asked in their order, the sessions' own store last."""
+    """``keepers`` are asked in their order, the sessions' own statements last."""
 
     def __init__(
         self,
         *,
         database: Database,
-        store: SessionStore,
         keepers: Sequence[Keeper],
         memory: MemoryPort,
         outside: Outside,
@@ -60,18 +60,18 @@ class Deleting:
     ) -> None:
         self._database = database
         self._metrics = metrics
-        self._store = store
         self._memory = memory
         self._keepers = keepers
         self._outside = outside
 
     async def session(self, tenant: str, key: str) -> Receipt:
         """One session. If others share its memory, their part of it stays. Raises SessionNotFound."""
-        async with self._database.tx(of=session_id(tenant, key)) as tx:
-            held = await hold_related(tx, session_id(tenant, key))
+        session = session_id(tenant, key)
+        async with self._database.tx(of=session) as tx:
+            held = await hold_related(tx, session)
             if held is None:
                 raise SessionNotFound(key)
-            gone = await self._store.lock_session(tx, tenant, key)
+            gone = await deleting_store.held(tx, tenant, [session])
             receipt = await self.forget(tx, gone.beside(held.shared))
         await self.clear(receipt)
         if held.shared is not None:
@@ -82,7 +82,7 @@ class Deleting:
     async def resource(self, tenant: str, resource_id: str) -> Receipt:
         """All sessions of a resource, and what is kept of the resource itself. Not an error if there is nothing."""
         async with self._database.tx() as tx:
-            receipt = await self.forget(tx, await self._store.lock_resource(tx, tenant, resource_id))
+            receipt = await self.forget(tx, await deleting_store.lock_resource(tx, tenant, resource_id))
         await self.clear(receipt)
         self._metrics.erased("resource")
         return receipt
@@ -94,7 +94,7 @@ class Deleting:
         for keeper in self._keepers:
             rows |= await keeper.forget(tx, gone)
         await adopt(tx, gone)
-        rows |= await self._store.forget(tx, gone)
+        rows |= await deleting_store.forget(tx, gone)
         return Receipt(sessions=len(gone.sessions), rows=rows, outside=tuple(outside))
 
     async def clear(self, receipt: Receipt) -> None:

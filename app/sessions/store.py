@@ -1,6 +1,6 @@
-"""The statements of sessions, but for those of an append, an erasure and the end of a session."""
+"""The statements of sessions, but for those of an append, an end, an erasure and a deletion."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -9,9 +9,8 @@ from uuid import UUID, uuid5
 
 from app.kit.db import Database, Row, Tx
 from app.sessions.errors import SessionMoved
-from app.sessions.lineage import family, hold
 from app.sessions.merging import check_metadata, merged_config, off_of, set_of, unset_of
-from app.sessions.model import Gone, MemoryCounters
+from app.sessions.model import MemoryCounters
 from app.sessions.waking import DUE, PENDING_SECONDS, ruled_anew
 
 NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
@@ -91,31 +90,6 @@ COUNTERS = f"""/* counters */
 SELECT m.id AS memory_id, s.config, {COUNTED}
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 LIMIT 1
 """  # noqa: S608 - our own text
-
-# Before its sessions, as by everybody who changes what they share. Made where there is none, or who makes it meanwhile
-# would have it, and want sessions that are held here.
-HOLD_OWNER = """/* hold_owner */
-INSERT INTO resources (tenant, id) VALUES ($1, $2) ON CONFLICT (tenant, id) DO UPDATE SET id = excluded.id
-"""
-
-LOCK_SESSION = """/* lock_session_to_delete */
-SELECT id, key, memory_id FROM sessions WHERE id = $1 FOR UPDATE
-"""
-
-OF_RESOURCE = "/* of_resource */ SELECT id FROM sessions WHERE tenant = $1 AND resource_id = $2"
-
-# One that came since they were held is of after the deletion.
-HELD_OF_RESOURCE = """/* held_of_resource */
-SELECT id, key, memory_id FROM sessions WHERE id = ANY($1::uuid[]) AND tenant = $2 AND resource_id = $3 ORDER BY id
-"""
-
-FORGET_LOG = """/* forget_log */
-WITH said AS (DELETE FROM messages WHERE session_id = ANY($1::uuid[]) RETURNING 1),
-configs AS (DELETE FROM session_configs WHERE session_id = ANY($1::uuid[]) RETURNING 1),
-gone AS (DELETE FROM sessions WHERE id = ANY($1::uuid[]) RETURNING 1)
-SELECT (SELECT count(*) FROM said) AS messages, (SELECT count(*) FROM configs) AS session_configs,
-       (SELECT count(*) FROM gone) AS sessions
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,32 +272,3 @@ class SessionStore:
         async with self._database.connection() as connection:
             rows = await connection.fetch(CONFIGS, session, after, limit)
         return [ConfigChange(**row) for row in rows]
-
-    async def lock_session(self, tx: Tx, tenant: str, key: str) -> Gone:
-        """The session alone; no session in it where the key was never seen."""
-        return _gone(tenant, await tx.fetch(LOCK_SESSION, session_id(tenant, key)), resource_id=None)
-
-    async def lock_resource(self, tx: Tx, tenant: str, resource_id: str) -> Gone:
-        """All sessions of the resource, locked with it and with the branches that descend from them."""
-        await tx.execute(HOLD_OWNER, tenant, resource_id)
-
-        async def related() -> set[UUID]:
-            return await family(tx, [row["id"] for row in await tx.fetch(OF_RESOURCE, tenant, resource_id)])
-
-        held = await hold(tx, related)
-        rows = await tx.fetch(HELD_OF_RESOURCE, list(held), tenant, resource_id)
-        return _gone(tenant, rows, resource_id=resource_id)
-
-    async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
-        """Delete the sessions with their logs and configs. Answers how many rows, by their tables."""
-        return dict(await tx.fetchrow(FORGET_LOG, gone.sessions))
-
-
-def _gone(tenant: str, rows: Sequence[Row], *, resource_id: str | None) -> Gone:
-    return Gone(
-        tenant=tenant,
-        sessions=tuple(row["id"] for row in rows),
-        keys=tuple(row["key"] for row in rows),
-        memories=tuple(row["memory_id"] for row in rows),
-        resource_id=resource_id,
-    )
