@@ -72,7 +72,7 @@ async def copies(tx: Tx, tenant: str, key: str, message_id: str) -> list[Copy]:
         raise SessionNotFound(key)
     rows = await tx.fetch(COPIES, [session], session, message_id)
     if not rows:
-        raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
+        raise MessageNotFound.by_id(key, message_id)
     found = [Copy(**{**row, "kind": Kind(row["kind"])}) for row in rows]
     return sorted(found, key=lambda copy: (copy.session_id != session, copy.created_at))
 

@@ -1,5 +1,7 @@
 """What can be wrong with a session or a message."""
 
+from typing import Self
+
 from app.kit.errors import Category, DomainError, Unavailable
 
 
@@ -25,6 +27,10 @@ class ResourceNotFound(DomainError):
 
 class MessageNotFound(DomainError):
     slug, title, category = "message-not-found", "There is no such message", Category.NOT_FOUND
+
+    @classmethod
+    def by_id(cls, key: str, message_id: str) -> Self:
+        return cls(f"session '{key}' has no message '{message_id}'")
 
 
 class MessageConflict(DomainError):

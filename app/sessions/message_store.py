@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.kit.db import Database, Row, Tx
+from app.sessions.errors import MessageErased, MessageNotFound
 from app.sessions.model import Kind, Message, MessageFilter, NewMessage, Role, Trust
 from app.sessions.store import SessionRecord
 from app.sessions.waking import DUE, woken
@@ -102,6 +103,15 @@ def message_of(row: Row, *, sealed_seq: int = 0) -> Message:
         up_to_seq=row["up_to_seq"],
         erased_at=row["erased_at"],
     )
+
+
+def there(message: Message | None, key: str, message_id: str) -> Message:
+    """The message that was looked for. Raises MessageNotFound, and MessageErased where nothing is left of it."""
+    if message is None:
+        raise MessageNotFound.by_id(key, message_id)
+    if message.erased_at is not None:
+        raise MessageErased(f"message '{message_id}' was erased")
+    return message
 
 
 class MessageStore:

@@ -11,8 +11,8 @@ from app.kit.db import Database, Tx
 from app.kit.errors import Invalid
 from app.kit.offload import UNKNOWN, offloaded
 from app.redaction.model import Redaction
-from app.sessions.errors import MessageErased, MessageNotFound, MessageSealed, SessionNotFound
-from app.sessions.message_store import LockedLog, MessageStore
+from app.sessions.errors import MessageSealed, SessionNotFound
+from app.sessions.message_store import LockedLog, MessageStore, there
 from app.sessions.model import Kind, MemoryPort, Message, NewMessage, Reader
 from app.sessions.reading import read_message
 from app.sessions.schemas import MessageIn
@@ -74,11 +74,7 @@ class Replacing:
         return await offloaded(read, size=body_bytes if redact is None else UNKNOWN)
 
     async def _replaceable(self, tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:
-        message = await self._store.message_within(tx, log.session_id, message_id)
-        if message is None:
-            raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
-        if message.erased_at is not None:
-            raise MessageErased(f"message '{message_id}' was erased")
+        message = there(await self._store.message_within(tx, log.session_id, message_id), key, message_id)
         if message.kind is Kind.SUMMARY:
             raise MessageSealed(f"message '{message_id}' is a summary; POST .../compact puts another in its place")
         return message

@@ -16,16 +16,9 @@ from app.llm.port import Usage
 from app.llm.prices import priced
 from app.redaction.model import Redact, Redaction
 from app.sessions.append_store import AppendResult, AppendStore
-from app.sessions.errors import (
-    MessageConflict,
-    MessageErased,
-    MessageNotFound,
-    ResourceConflict,
-    SessionMoved,
-    SessionNotFound,
-)
+from app.sessions.errors import MessageConflict, MessageErased, ResourceConflict, SessionMoved, SessionNotFound
 from app.sessions.merging import read_given
-from app.sessions.message_store import MessageStore
+from app.sessions.message_store import MessageStore, there
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage
 from app.sessions.reading import read_messages
@@ -270,13 +263,11 @@ class SessionService:
         return other
 
     async def message(self, tenant: str, key: str, message_id: str) -> Message:
+        """Raises SessionNotFound, MessageNotFound, MessageErased."""
         found = await self._messages.message(session_id(tenant, key), message_id)
         if found is None:
             await self.get(tenant, key)
-            raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
-        if found.erased_at is not None:
-            raise MessageErased(f"message '{message_id}' was erased")
-        return found
+        return there(found, key, message_id)
 
 
 async def _priced(told: UsageIn) -> ActorUsage:
