@@ -23,10 +23,9 @@ from app.artifacts.schemas import (
 )
 from app.artifacts.service import ArtifactService
 from app.kit.auth import Access, Guarded, Tenant, needs, sharer_of
-from app.kit.conditions import Conditions, Expected
+from app.kit.conditions import Conditions, Expected, has_etag
 from app.kit.direct import Sent
 from app.kit.errors import Invalid
-from app.kit.http import has_etag
 from app.kit.openapi import BYTES
 from app.kit.paging import NUMBER_MAX, PAGE_DEFAULT, Cursor, Limit, not_of_this_list, paged, read_cursor
 from app.kit.problems import problem_responses
@@ -87,9 +86,9 @@ async def get_artifact(key: Key, name: Name, tenant: Tenant, request: Request, v
     headers = _headers(artifact, key)
     if unmet := Conditions(if_match=request.headers.get("if-match")).unmet(artifact.etag):
         raise ArtifactChanged(unmet)
-    if has_etag(request.headers, headers["ETag"]):
+    if has_etag(request.headers.get("if-none-match"), artifact.etag):
         return Response(status_code=304, headers=headers)
-    span = _span(request.headers, artifact, headers["ETag"])
+    span = _span(request.headers, artifact)
     if span is None:
         return Response(await service.content(key, artifact, 0, artifact.size), headers=headers)
     headers["Content-Range"] = f"bytes {span.start}-{span.end - 1}/{artifact.size}"
@@ -163,9 +162,9 @@ def _headers(artifact: Artifact, key: str) -> dict[str, str]:
     }
 
 
-def _span(headers: Mapping[str, str], artifact: Artifact, etag: str) -> Span | None:
+def _span(headers: Mapping[str, str], artifact: Artifact) -> Span | None:
     """The range to answer; None: the whole, as for a caller whose ``If-Range`` is of other bytes."""
-    if headers.get("if-range", etag) != etag:
+    if headers.get("if-range", artifact.etag) != artifact.etag:
         return None
     try:
         return asked_span(headers.get("range"), size=artifact.size)

@@ -8,8 +8,9 @@ from app.context.answers import NOTHING, Answer
 from app.context.schemas import ContextIn, ContextOut, ContextQuery, DiffOut, diff_out
 from app.context.service import ContextService
 from app.kit.auth import Access, Guarded, Tenant, needs, tenant_of
+from app.kit.conditions import has_etag
 from app.kit.direct import JSON, Sent, body_of, query_of, usually
-from app.kit.http import body_bytes, has_etag
+from app.kit.http import body_bytes
 from app.kit.problems import problem_responses
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import SESSION_KEY, Key
@@ -83,6 +84,6 @@ async def get_diff(
 
 def _answer(found: Answer, request: Request) -> Response:
     headers = {"ETag": found.etag, "Cache-Control": "private, no-cache"}
-    if has_etag(request.headers, found.etag):
+    if has_etag(request.headers.get("if-none-match"), found.etag):
         return Response(status_code=304, headers=headers)
     return Response(found.body, headers=headers, media_type=JSON)

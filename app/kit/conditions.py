@@ -1,15 +1,12 @@
-"""What a request expects to be there, by the ``ETag`` it was told (RFC 9110 section 13)."""
+"""What a caller has, or expects to be there, by the ``ETag`` it was told (RFC 9110 section 13)."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Header
 
-from app.kit.http import has_etag
-
-IfMatch = Annotated[
-    str | None, Header(max_length=1_000, description="The `ETag` that is expected; 412 if it is another by now")
-]
+IF_MATCH = "The `ETag` that is expected; 412 if it is another by now"
+IfMatch = Annotated[str | None, Header(max_length=1_000, description=IF_MATCH)]
 IfNoneMatch = Annotated[
     str | None,
     Header(max_length=1_000, description="`*`: nothing is there yet; an `ETag`: it is another by now; else 412"),
@@ -36,11 +33,16 @@ class Conditions:
         found = f"the ETag is {etag}" if etag else "there is nothing under this name"
         if self.if_match is not None and not _is_one_of(self.if_match, etag):
             return found
-        known = {"if-none-match": self.if_none_match or ""}
-        return found if etag is not None and has_etag(known, etag) else None
+        return found if etag is not None and has_etag(self.if_none_match, etag) else None
 
 
 UNCONDITIONAL = Conditions()
+
+
+def has_etag(if_none_match: str | None, etag: str) -> bool:
+    """Whether a caller who sends this ``If-None-Match`` has it: what it reads is answered 304, with no body."""
+    known = [tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")]
+    return etag in known or "*" in known
 
 
 def _is_one_of(if_match: str, etag: str | None) -> bool:

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -246,12 +246,6 @@ def _cross_origin(origins: Sequence[str]) -> dict[str, Any]:
         "allow_headers": ASKED_HEADERS,
         "expose_headers": TOLD_HEADERS,
     }
-
-
-def has_etag(headers: Mapping[str, str], etag: str) -> bool:
-    """Whether ``If-None-Match`` says that the caller has it: then it is answered 304, with no body."""
-    known = [tag.strip().removeprefix("W/") for tag in headers.get("if-none-match", "").split(",")]
-    return etag in known or "*" in known
 
 
 def _request_id(headers: Headers) -> str:

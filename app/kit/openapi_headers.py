@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+from app.kit.conditions import IF_MATCH
+
 TEXT = {"type": "string"}
 ASKED: Mapping[int, Mapping[str, str]] = {
     HTTPStatus.NOT_MODIFIED: {"if-none-match": "The `ETag` of what the caller has; 304 if it is that still"},
-    HTTPStatus.PRECONDITION_FAILED: {"if-match": "The `ETag` that is expected; 412 if it is another by now"},
+    HTTPStatus.PRECONDITION_FAILED: {"if-match": IF_MATCH},
     HTTPStatus.PARTIAL_CONTENT: {
         "range": "The bytes that are wanted, as `bytes=0-99`; of several ranges the whole is answered",
         "if-range": "The `ETag` of the bytes of which the range is wanted; the whole if it is another by now",

@@ -5,10 +5,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 
 from app.kit.auth import Access, Guarded, Tenant, needs
-from app.kit.conditions import Conditions, Expected
+from app.kit.conditions import Conditions, Expected, has_etag
 from app.kit.direct import JSON, Sent
 from app.kit.errors import Invalid
-from app.kit.http import has_etag
 from app.kit.json import dumps
 from app.kit.problems import problem_responses
 from app.sessions.schemas import Key
@@ -104,7 +103,7 @@ async def lint_template(body: Sent[LintIn], tenant: Tenant, request: Request) ->
 def _seen(request: Request, value: Any, etag: str) -> Response:
     """The value, or that the caller has it. Raises StateChanged."""
     check_expected(Conditions(if_match=request.headers.get("if-match")), etag)
-    if has_etag(request.headers, etag):
+    if has_etag(request.headers.get("if-none-match"), etag):
         return Response(status_code=304, headers={"ETag": etag})
     return _answer(value, etag)
 
