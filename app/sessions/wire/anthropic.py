@@ -62,7 +62,7 @@ def tool_result(raw: Wire, at: str) -> Part:
 def _output(raw: Wire, at: str) -> Any:
     content = raw.get("content")
     if isinstance(content, list):
-        return _nested(content, f"{at}/content")
+        return neutral.nested(content, NESTED, f"{at}/content")
     if raw["type"] == "tool_result" and not isinstance(content, (str, type(None))):
         raise WireError(f"{at}/content", f"a string or a list of blocks is expected, not {shown(content)}")
     return "" if content is None else content
@@ -127,7 +127,9 @@ def _source(raw: Wire, at: str, sources: Mapping[str, Mapping[str, str]]) -> Wir
 
 def _source_value(source: Wire, key: str, at: str) -> str | list[Any]:
     value = source.get(key)
-    return _nested(value, f"{at}/{key}") if key == "content" and isinstance(value, list) else string(source, key, at)
+    if key == "content" and isinstance(value, list):
+        return neutral.nested(value, NESTED, f"{at}/{key}")
+    return string(source, key, at)
 
 
 def search_result(raw: Wire, at: str) -> Part:
@@ -141,7 +143,7 @@ def search_result(raw: Wire, at: str) -> Part:
         used={"type", "source", "title", "content"},
         url=string(raw, "source", at),
         name=string(raw, "title", at),
-        content=_nested(content, f"{at}/content"),
+        content=neutral.nested(content, NESTED, f"{at}/content"),
         **_native(raw),
     )
 
@@ -190,16 +192,6 @@ NESTED: Mapping[str, Reader] = {
     "document": document,
     "search_result": search_result,
 }
-
-
-def _nested(blocks: list[Any], at: str) -> list[Any]:
-    return [_nested_block(block, f"{at}/{index}") for index, block in enumerate(blocks)]
-
-
-def _nested_block(block: Any, at: str) -> Any:
-    kind = block.get("type") if isinstance(block, dict) else None
-    read = NESTED.get(kind) if isinstance(kind, str) else None
-    return read(block, at) if read else block
 
 
 def _native(raw: Wire) -> dict[str, str]:

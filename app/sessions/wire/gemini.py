@@ -128,7 +128,7 @@ def _blob(raw: Wire, at: str, key: str, fields: Mapping[str, str]) -> Part:
         held["media_type"] = string(blob, "mimeType", inside)
     more = rest(blob, {"mimeType", *fields.values()})
     kind = PartType.IMAGE if held.get("media_type", "").startswith("image/") else PartType.FILE
-    return part(kind, raw, at, used={key}, **held, **({key: more} if more else {}))
+    return part(kind, raw, at, used={key}, **held, **{key: more or None})
 
 
 def _function_call(raw: Wire, at: str, numbered: Numbered) -> Part:
@@ -139,7 +139,7 @@ def _function_call(raw: Wire, at: str, numbered: Numbered) -> Part:
         raw,
         at,
         used={"functionCall"},
-        id=_own_id(call, inside) or numbered("call", name),
+        id=optional_string(call, "id", inside) or numbered("call", name),
         name=name,
         arguments={} if call.get("args") is None else mapping(call, "args", inside),
         functionCall=rest(call, {"id", "name", "args"}) or None,
@@ -154,14 +154,10 @@ def _function_response(raw: Wire, at: str, numbered: Numbered) -> Part:
         raw,
         at,
         used={"functionResponse"},
-        tool_call_id=_own_id(response, inside) or numbered("result", name),
+        tool_call_id=optional_string(response, "id", inside) or numbered("result", name),
         output=mapping(response, "response", inside),
         functionResponse=rest(response, {"id", "response"}),
     )
-
-
-def _own_id(raw: Wire, at: str) -> str | None:
-    return optional_string(raw, "id", at)
 
 
 def _executable_code(raw: Wire, at: str, numbered: Numbered) -> Part:
@@ -201,7 +197,7 @@ def _tool_call(raw: Wire, at: str, numbered: Numbered) -> Part:
         raw,
         at,
         used={"toolCall"},
-        id=_own_id(call, inside) or numbered("call", name),
+        id=optional_string(call, "id", inside) or numbered("call", name),
         name=name,
         arguments=mapping(call, "args", inside) if "args" in call else {},
         toolCall=rest(call, {"id", "args"}) or None,
@@ -216,7 +212,7 @@ def _tool_response(raw: Wire, at: str, numbered: Numbered) -> Part:
         raw,
         at,
         used={"toolResponse"},
-        tool_call_id=_own_id(response, inside) or numbered("result", _tool_name(response, inside)),
+        tool_call_id=optional_string(response, "id", inside) or numbered("result", _tool_name(response, inside)),
         output=mapping(response, "response", inside) if "response" in response else {},
         toolResponse=rest(response, {"id", "response"}) or None,
         **_native("toolResponse"),

@@ -1,7 +1,7 @@
 """Daybook's own parts: checked, and kept exactly as they came (api.md, Messages; the fields are those of PartType)."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from app.sessions.model import Part, PartType
 from app.sessions.wire.fields import (
@@ -64,6 +64,17 @@ def _sourced(kind: PartType, sources: tuple[str, ...], raw: Wire, at: str) -> Pa
     for key in NEUTRAL_FIELDS[kind] - {"content"}:
         optional_string(raw, key, at)
     return raw
+
+
+def nested(blocks: list[Any], readers: Mapping[str, Reader], at: str) -> list[Any]:
+    """Blocks within a result or a document: parts where there is a reader of their type, else any JSON, as it is."""
+    return [_nested(block, readers, f"{at}/{index}") for index, block in enumerate(blocks)]
+
+
+def _nested(block: Any, readers: Mapping[str, Reader], at: str) -> Any:
+    kind = block.get("type") if isinstance(block, dict) else None
+    read = readers.get(kind) if isinstance(kind, str) else None
+    return read(block, at) if read else block
 
 
 PARTS: Mapping[str, Reader] = {

@@ -31,7 +31,7 @@ from app.sessions.wire.fields import (
     shown,
     string,
 )
-from app.sessions.wire.neutral import Reader
+from app.sessions.wire.neutral import Reader, nested
 from app.sessions.wire.openai_chat import FILE_FIELDS, arguments_fields, data_url, file_fields, refusal
 
 PROVIDER = "openai-responses"
@@ -56,6 +56,7 @@ def file(raw: Wire, at: str) -> Part:
 
 
 PARTS: Mapping[str, Reader] = {"input_text": text, "output_text": text, "input_image": image, "input_file": file}
+NESTED: Mapping[str, Reader] = {**PARTS, "refusal": refusal}
 
 
 def of_message(raw: Wire, parts: list[Part]) -> list[Part]:
@@ -140,8 +141,9 @@ def _reasoning(raw: Wire) -> Part:
     """The text is the reasoning where it is given, else its summary; both stay in the part as they are."""
     held = "content" if raw.get("content") else "summary"
     texts = [string(block, "text", at) for block, at in objects(raw, held, "")]
-    native = {"provider": PROVIDER, "native": "reasoning"}
-    return part(PartType.REASONING, raw, "", used={"type", "id"}, text="\n".join(texts), **native, **_item_id(raw))
+    return part(
+        PartType.REASONING, raw, "", used={"type", "id"}, text="\n".join(texts), **_native(raw), **_item_id(raw)
+    )
 
 
 def _call(raw: Wire, called_with: Wire, *, used: Collection[str]) -> Part:
@@ -230,13 +232,7 @@ def _output_value(raw: Wire, held: str) -> Any:
         return [image(value, f"/{held}")]
     if value is None or isinstance(value, str):
         return value or ""
-    return [_nested(block, f"/{held}/{index}") for index, block in enumerate(items(raw, held, ""))]
-
-
-def _nested(block: Any, at: str) -> Any:
-    kind = block.get("type") if isinstance(block, dict) else None
-    read = {**PARTS, "refusal": refusal}.get(kind) if isinstance(kind, str) else None
-    return read(block, at) if read else block
+    return nested(items(raw, held, ""), NESTED, f"/{held}")
 
 
 def _failed(raw: Wire) -> bool:
