@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.context.diff import Change, Diff
 from app.context.model import Format
@@ -19,8 +19,6 @@ from app.state.templates import LIST_MOST
 
 class ContextQuery(BaseModel):
     """What to compile. A budget of 0 is no limit; one that is not given is the session's own."""
-
-    model_config = ConfigDict(extra="forbid")  # a misspelt one would answer another question than was asked
 
     format: Format = Format.NEUTRAL
     memory_budget: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX, description="Tokens of the log")

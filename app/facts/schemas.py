@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.facts.model import SOURCES_MAX, Author, Category, Fact, Validity
 from app.kit.bodies import Body
@@ -54,8 +54,6 @@ class FactPatch(Body):
 
 class FactQuery(BaseModel):
     """Filters of a resource's facts."""
-
-    model_config = ConfigDict(extra="forbid")  # a misspelt filter would let everything through
 
     category: Category | None = None
     validity: Validity = Field(Validity.CURRENT, description="Valid at that time, not any more, or whatever it is")

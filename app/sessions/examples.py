@@ -70,6 +70,15 @@ _PUT_RESOURCE: dict[str, Any] = {
     "rules": {"summary": "The rules of a shared memory", "value": {"config": {"preset": "compact"}}},
 }
 
+_MEMORY: dict[str, Any] = {
+    "status": "idle",
+    "pending_tokens": 20,
+    "observe_at": 16000,
+    "observation_tokens": 0,
+    "reflect_at": 20000,
+}
+_LISTED_MEMORY = _MEMORY | {"pending_seconds": 12, "last_error": None}
+
 _STORED: dict[str, Any] = {
     "session": "s1",
     "messages": [
@@ -77,13 +86,7 @@ _STORED: dict[str, Any] = {
         {"id": "m-2", "seq": 2, "kind": "assistant_message", "tokens": 12},
     ],
     "replayed": 0,
-    "memory": {
-        "status": "idle",
-        "pending_tokens": 20,
-        "observe_at": 16000,
-        "observation_tokens": 0,
-        "reflect_at": 20000,
-    },
+    "memory": _MEMORY,
 }
 
 _MESSAGE: dict[str, Any] = {
@@ -120,15 +123,6 @@ _RESOURCE: dict[str, Any] = {
     "metadata": {"plan": "pro"},
     "created_at": "2026-08-01T10:00:01Z",
     "updated_at": "2026-08-01T10:00:01Z",
-}
-_LISTED_MEMORY: dict[str, Any] = {
-    "status": "idle",
-    "pending_tokens": 20,
-    "observe_at": 16000,
-    "observation_tokens": 0,
-    "reflect_at": 20000,
-    "pending_seconds": 12,
-    "last_error": None,
 }
 _CONFIG: dict[str, Any] = {
     "number": 1,

@@ -104,8 +104,6 @@ class AppendIn(Body):
 class MessageQuery(BaseModel):
     """Filters of a session's messages: `after_seq`, `before_seq` and `until` are exclusive, the others are not."""
 
-    model_config = ConfigDict(extra="forbid")  # a misspelt filter would let everything through
-
     after_seq: int = Field(0, ge=0, le=SEQ_MAX)
     before_seq: int = Field(SEQ_MAX, ge=0, le=SEQ_MAX)
     from_seq: int = Field(0, ge=0, le=SEQ_MAX, description="The first message: what a note's `#12-15` begins with")
@@ -169,11 +167,12 @@ class MessagePage(BaseModel):
 
 
 MERGED = "Merged; a null unsets a key, and switches ``buffer_every`` off"
+Metadata = Annotated[dict[str, Any], Field(description="Merged; a null removes its key")]
 
 
 class SessionIn(Body):
     resource_id: Name | None = None
-    metadata: dict[str, Any] = Field(default_factory=dict, description="Merged; a null removes its key")
+    metadata: Metadata = Field(default_factory=dict)
     config: dict[str, Any] = Field(
         default_factory=dict,
         description=f"The memory's rules for this session. {MERGED}",
@@ -185,7 +184,7 @@ class ResourceIn(Body):
         default_factory=dict,
         description=f"The rules, but for ``scope``, of the memory that its sessions share in resource scope. {MERGED}",
     )
-    metadata: dict[str, Any] = Field(default_factory=dict, description="Merged; a null removes its key")
+    metadata: Metadata = Field(default_factory=dict)
 
 
 class ResourceOut(BaseModel):
@@ -234,8 +233,6 @@ class ListedSessionOut(SessionOut):
 
 
 class SessionQuery(BaseModel):
-    model_config = ConfigDict(extra="forbid")  # a misspelt filter would let everything through
-
     resource_id: str | None = Field(None, pattern=KEY_PATTERN)
     status: StatusName | None = Field(None, description="Only those whose memory stands so")
     search: str | None = Field(
