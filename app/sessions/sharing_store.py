@@ -234,16 +234,12 @@ async def _held_and_merged(tx: Tx, sharer: Sharer, config: dict[str, Any], left:
 
     Raises SessionMoved.
     """
-    if left is None or left.resource_id is None:
-        return await _merged(tx, sharer.tenant, sharer.resource_id, config)
-    if left.resource_id < sharer.resource_id:
-        await _hold_owner(tx, sharer.tenant, left.resource_id)
-        return await _merged(tx, sharer.tenant, sharer.resource_id, config)
-    merged = await _merged(tx, sharer.tenant, sharer.resource_id, config)
-    await _hold_owner(tx, sharer.tenant, left.resource_id)
-    return merged
-
-
-async def _merged(tx: Tx, tenant: str, resource_id: str, config: dict[str, Any]) -> Row:
+    other = None if left is None else left.resource_id
+    if other is not None and other < sharer.resource_id:
+        await _hold_owner(tx, sharer.tenant, other)
     own = {name: value for name, value in config.items() if name != "scope"}
-    return await tx.fetchrow(MERGE_RULES, tenant, resource_id, set_of(own), off_of(own), unset_of(own))
+    values = (set_of(own), off_of(own), unset_of(own))
+    merged = await tx.fetchrow(MERGE_RULES, sharer.tenant, sharer.resource_id, *values)
+    if other is not None and other > sharer.resource_id:
+        await _hold_owner(tx, sharer.tenant, other)
+    return merged
