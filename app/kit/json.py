@@ -4,9 +4,7 @@ from typing import Any
 
 import orjson
 
-
-def dumps(value: Any) -> bytes:
-    return orjson.dumps(value)
+dumps, loads = orjson.dumps, orjson.loads
 
 
 def as_text(value: Any) -> str:
@@ -20,10 +18,6 @@ def canonical(value: Any) -> bytes:
     A copy, because it is kept: behind each answer of orjson some 4 kB of the heap stay unused for as long as it lives.
     """
     return bytes(memoryview(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)))
-
-
-def loads(text: bytes) -> Any:
-    return orjson.loads(text)
 
 
 def storable(text: str) -> str:
