@@ -13,27 +13,6 @@ if TYPE_CHECKING:
     from app.mcp.server import McpServer
 
 
-class Endpoint:
-    """Makes the server at the first request: importing its library takes longer than all of a start."""
-
-    def __init__(self, app: FastAPI, *, request_bytes_max: int, messages_max: int) -> None:
-        self._app = app
-        self._messages_max = messages_max
-        self._request_bytes_max = request_bytes_max
-        self._server: McpServer | None = None
-
-    async def server(self) -> "McpServer":
-        if self._server is None:
-            made = await asyncio.to_thread(self._make)  # meanwhile other requests are answered
-            self._server = self._server or made
-        return self._server
-
-    def _make(self) -> "McpServer":
-        from app.mcp.server import McpServer
-
-        return McpServer(self._app, request_bytes_max=self._request_bytes_max, messages_max=self._messages_max)
-
-
 class _Handed(Response):
     """The request handed on to an ASGI app, once the key was checked."""
 
@@ -50,13 +29,22 @@ def install(app: FastAPI, *, request_bytes_max: int, messages_max: int) -> None:
 
     POST alone: nothing is kept that a GET could stream or a DELETE end, and the protocol lets a server have neither.
     """
-    endpoint = Endpoint(app, request_bytes_max=request_bytes_max, messages_max=messages_max)
+    server: McpServer | None = None
+
+    def made() -> "McpServer":
+        """Importing its library takes longer than all of a start: it is made at the first request."""
+        from app.mcp.server import McpServer
+
+        return McpServer(app, request_bytes_max=request_bytes_max, messages_max=messages_max)
 
     router = APIRouter(route_class=Guarded)
 
     @router.post("/mcp", include_in_schema=False)
     @needs(Access.READ)  # the tools that write are refused by the routes they ask
     async def mcp(_request: Request) -> Response:
-        return _Handed(await endpoint.server())
+        nonlocal server
+        if server is None:
+            server = await asyncio.to_thread(made)  # meanwhile other requests are answered
+        return _Handed(server)
 
     app.include_router(router)
