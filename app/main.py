@@ -14,7 +14,6 @@ from prometheus_client import CollectorRegistry, ProcessCollector, disable_creat
 from starlette.datastructures import State
 
 from app import VERSION
-from app.artifacts.branch_store import ArtifactBranchStore
 from app.artifacts.branching import ArtifactBranching
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
@@ -219,9 +218,7 @@ def _provide_memory(state: State, base: Base, memory: MemoryParts) -> None:
         database=database,
         memory=memory.store,
         state=StateStore(database),
-        artifacts=ArtifactBranching(
-            ArtifactBranchStore(database), base.objects, bytes_max=limits.branch_artifact_bytes_max
-        ),
+        artifacts=ArtifactBranching(database, base.objects, bytes_max=limits.branch_artifact_bytes_max),
         config=BranchConfig(messages_max=limits.branch_messages_max, timezone=memory.service.defaults.timezone),
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from app.kit.db import Database, Tx
+from app.kit.db import Tx
 
 # What was kept before the message came that the branch has no more; $2 None: whatever there is now.
 _THEN = """a.session_id = $1 AND a.deleted_at IS NULL AND a.created_at < coalesce(
@@ -24,23 +24,17 @@ WHERE {_THEN} AND (a.object_key IS NULL OR o.copy IS NOT NULL)
 """  # noqa: S608 - our own condition
 
 
-class ArtifactBranchStore:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+async def size(tx: Tx, session: UUID, at_seq: int | None) -> int:
+    """The bytes of what was kept at a moment."""
+    found: int = await tx.fetchval(SIZE, session, at_seq)
+    return found
 
-    async def objects(self, session: UUID, at_seq: int | None) -> tuple[int, list[str]]:
-        """The bytes of what was kept at a moment, and the keys of those that are in the object store."""
-        async with self._database.connection() as connection:
-            size = await connection.fetchval(SIZE, session, at_seq)
-            return size, [row["object_key"] for row in await connection.fetch(OBJECTS, session, at_seq)]
 
-    @staticmethod
-    async def size(tx: Tx, session: UUID, at_seq: int) -> int:
-        """The bytes of what was kept at a moment."""
-        size: int = await tx.fetchval(SIZE, session, at_seq)
-        return size
+async def objects(tx: Tx, session: UUID, at_seq: int | None) -> list[str]:
+    """The keys of what was kept at a moment in the object store."""
+    return [row["object_key"] for row in await tx.fetch(OBJECTS, session, at_seq)]
 
-    @staticmethod
-    async def copy(tx: Tx, session: UUID, at_seq: int, into: UUID, copies: Mapping[str, str]) -> None:
-        """``copies``: the new key of each object, by its key."""
-        await tx.execute(COPY, session, at_seq, into, [*copies], [*copies.values()])
+
+async def copy(tx: Tx, session: UUID, at_seq: int, into: UUID, copies: Mapping[str, str]) -> None:
+    """``copies``: the new key of each object, by its key."""
+    await tx.execute(COPY, session, at_seq, into, [*copies], [*copies.values()])

@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Mapping
 from uuid import UUID
 
-from app.artifacts.branch_store import ArtifactBranchStore
+from app.artifacts import branch_store
 from app.artifacts.objects import Objects
-from app.kit.db import Tx
+from app.kit.db import Database, Tx
 from app.kit.errors import TooLarge
 
 AT_ONCE = 8  # objects
@@ -20,8 +20,8 @@ AT_ONCE = 8  # objects
 class ArtifactBranching:
     """``bytes_max`` are copied at most."""
 
-    def __init__(self, store: ArtifactBranchStore, objects: Objects | None, *, bytes_max: int) -> None:
-        self._store = store
+    def __init__(self, database: Database, objects: Objects | None, *, bytes_max: int) -> None:
+        self._database = database
         self._objects = objects
         self._bytes_max = bytes_max
 
@@ -29,8 +29,9 @@ class ArtifactBranching:
         """Copy what lies in the object store; answers the new key of each. Raises TooLarge, Unavailable."""
         if self._objects is None:
             return {}
-        size, keys = await self._store.objects(session, at_seq)
-        self._refuse(size)
+        async with self._database.connection() as connection:
+            self._refuse(await branch_store.size(connection, session, at_seq))
+            keys = await branch_store.objects(connection, session, at_seq)
         objects, turns = self._objects, asyncio.Semaphore(AT_ONCE)
 
         async def copied(key: str) -> str | None:
@@ -42,8 +43,8 @@ class ArtifactBranching:
 
     async def copy(self, tx: Tx, session: UUID, at_seq: int, into: UUID, copies: Mapping[str, str]) -> None:
         """The rows, with the bytes that are in them. Raises TooLarge."""
-        self._refuse(await self._store.size(tx, session, at_seq))
-        await self._store.copy(tx, session, at_seq, into, copies)
+        self._refuse(await branch_store.size(tx, session, at_seq))
+        await branch_store.copy(tx, session, at_seq, into, copies)
 
     async def clear(self, copies: Mapping[str, str]) -> None:
         """Delete the objects of a branch that is not made."""
