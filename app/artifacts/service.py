@@ -17,7 +17,7 @@ from app.artifacts.parts import VERSION, part_at
 from app.artifacts.redacting import redacted_text
 from app.artifacts.schemas import GrepIn
 from app.artifacts.store import ArtifactStore, Put
-from app.kit.conditions import UNCONDITIONAL, Conditions
+from app.kit.conditions import Conditions
 from app.kit.db import Tx
 from app.kit.errors import Invalid, Unavailable
 from app.kit.queueing import Shared
@@ -76,7 +76,7 @@ class ArtifactService:
         name: str,
         media_type: str,
         content: bytes,
-        expected: Conditions = UNCONDITIONAL,
+        expected: Conditions,
     ) -> tuple[Artifact, bool]:
         """Keep the bytes as the next version; what the newest one holds already is not kept again.
 
@@ -200,7 +200,7 @@ class ArtifactService:
         )
         return await asyncio.get_running_loop().run_in_executor(self._threads, search)
 
-    async def delete(self, *, tenant: str, key: str, name: str, expected: Conditions = UNCONDITIONAL) -> int:
+    async def delete(self, *, tenant: str, key: str, name: str, expected: Conditions) -> int:
         """Delete every version; answers how many there were. Raises SessionNotFound, Invalid, ArtifactChanged."""
         _refuse_part(name)
         session = session_id(tenant, key)

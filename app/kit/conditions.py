@@ -36,9 +36,6 @@ class Conditions:
         return found if etag is not None and has_etag(self.if_none_match, etag) else None
 
 
-UNCONDITIONAL = Conditions()
-
-
 def has_etag(if_none_match: str | None, etag: str) -> bool:
     """Whether a caller who sends this ``If-None-Match`` has it: what it reads is answered 304, with no body."""
     known = [tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")]

@@ -6,7 +6,7 @@ import pytest
 
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
-from app.kit.conditions import UNCONDITIONAL
+from app.kit.conditions import Conditions
 from app.kit.db import Database, DatabaseConfig
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import SessionStore
@@ -45,7 +45,7 @@ async def a_session(database: Database, tenant: str, key: str, resource_id: str)
 
 
 async def patched(service: StateService, tenant: str, values: dict[str, Any]) -> dict[str, Any]:
-    return (await service.patch(tenant=tenant, key="s1", values=values, expected=UNCONDITIONAL)).values
+    return (await service.patch(tenant=tenant, key="s1", values=values, expected=Conditions())).values
 
 
 async def test_tenants_with_sessions_and_resources_of_one_name_share_nothing(
@@ -58,8 +58,8 @@ async def test_tenants_with_sessions_and_resources_of_one_name_share_nothing(
     await patched(service, "b", dict.fromkeys(NAMES, "of b"))
     await patched(service, "b", dict.fromkeys(NAMES))
     for name in NAMES:
-        await service.delete(tenant="b", key="s1", name=name, expected=UNCONDITIONAL)
-        await service.put(tenant="b", key="s1", name=name, value=0, expected=UNCONDITIONAL)
+        await service.delete(tenant="b", key="s1", name=name, expected=Conditions())
+        await service.put(tenant="b", key="s1", name=name, value=0, expected=Conditions())
     assert (await service.state("a", "s1")).values == dict.fromkeys(NAMES, "of a")
     assert [(await service.entry("a", "s1", name)).value for name in NAMES] == ["of a"] * 3
 
