@@ -14,12 +14,12 @@ ON CONFLICT (tenant, id) DO UPDATE SET
   config = {merged_config("r", given="$3", off="$4", unset="$5")},
   metadata = (r.metadata || excluded.metadata) - $7::text[],
   updated_at = now()
-RETURNING id, config, metadata, created_at, updated_at, (xmax = 0) AS created
+RETURNING id AS resource_id, config, metadata, created_at, updated_at, (xmax = 0) AS created
 """  # noqa: S608 - our own text
 
 # One that was never put is there since its first session or fact.
 RESOURCE = """/* resource */
-SELECT id, config, metadata, created_at, updated_at FROM resources WHERE tenant = $1 AND id = $2
+SELECT id AS resource_id, config, metadata, created_at, updated_at FROM resources WHERE tenant = $1 AND id = $2
 UNION ALL
 SELECT $2, '{}', '{}', min(created_at), min(created_at) FROM (
   SELECT created_at FROM sessions WHERE tenant = $1 AND resource_id = $2
@@ -36,7 +36,7 @@ SELECT count(*) FILTER (WHERE created_at < now()) AS resources FROM gone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    id: str
+    resource_id: str
     config: dict[str, Any]
     metadata: dict[str, Any]
     created_at: datetime

@@ -17,11 +17,9 @@ from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
 from app.sessions.model import SEQ_MAX, Message, MessageFilter
 from app.sessions.replacing import Replacing
-from app.sessions.resource_store import Resource
 from app.sessions.resources import Resources
 from app.sessions.schemas import (
     SESSION_KEY,
-    UNSCHEDULED,
     AppendIn,
     AppendOut,
     ConfigOut,
@@ -49,7 +47,7 @@ from app.sessions.schemas import (
     session_out,
 )
 from app.sessions.service import SessionService
-from app.sessions.store import ConfigChange, ListedSession, SessionFilter
+from app.sessions.store import ListedSession
 
 router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_responses(422, 503))
 
@@ -199,7 +197,8 @@ async def list_configs(
     after = read_cursor(cursor, int, path=request.url.path) or 0
     found = await _service(request).configs(tenant=tenant, key=key, after=after, limit=limit + 1)
     page, cursor = paged(found, limit, lambda last: last.number, path=request.url.path)
-    return ConfigPage(items=[_config_out(change) for change in page], next_cursor=cursor)
+    items = [ConfigOut.model_validate(change, from_attributes=True) for change in page]
+    return ConfigPage(items=items, next_cursor=cursor)
 
 
 @router.delete("/sessions/{key}", operation_id="deleteSession", responses=problem_responses(404))
@@ -226,13 +225,13 @@ async def put_resource(
         tenant=tenant, resource_id=resource_id, config=body.config, metadata=body.metadata
     )
     response.status_code = 201 if created else 200
-    return _resource_out(resource)
+    return ResourceOut.model_validate(resource, from_attributes=True)
 
 
 @router.get("/resources/{resource_id}", operation_id="getResource", responses=problem_responses(404))
 async def get_resource(resource_id: ResourceId, tenant: Tenant, request: Request) -> ResourceOut:
     """One resource, which was put or has a session."""
-    return _resource_out(await _resources(request).get(tenant, resource_id))
+    return ResourceOut.model_validate(await _resources(request).get(tenant, resource_id), from_attributes=True)
 
 
 @router.delete("/resources/{resource_id}", operation_id="deleteResource")
@@ -245,10 +244,14 @@ async def delete_resource(resource_id: ResourceId, tenant: Tenant, request: Requ
 @router.get("/sessions", operation_id="listSessions")
 async def list_sessions(tenant: Tenant, request: Request, query: Annotated[SessionQuery, Query()]) -> SessionPage:
     """Page through the sessions, by key, with the status of each memory."""
-    scheduled = query.status not in {None, *UNSCHEDULED}
-    wanted = SessionFilter(resource_id=query.resource_id, search=query.search, scheduled=scheduled)
-    after = read_cursor(query.cursor, str, path=request.url.path) or ""
-    found, last = await _service(request).page(tenant, wanted, status=query.status, after=after, limit=query.limit)
+    found, last = await _service(request).page(
+        tenant,
+        resource_id=query.resource_id,
+        search=query.search,
+        status=query.status,
+        after=read_cursor(query.cursor, str, path=request.url.path) or "",
+        limit=query.limit,
+    )
     cursor = None if last is None else next_cursor(last, path=request.url.path)
     return SessionPage(items=[_listed_out(listed, summary) for listed, summary in found], next_cursor=cursor)
 
@@ -286,24 +289,4 @@ def _listed_out(listed: ListedSession, summary: dict[str, Any]) -> ListedSession
     lag = {"pending_seconds": int(listed.pending_seconds), "last_error": listed.last_error}
     return ListedSessionOut(
         **session_out(listed.session).model_dump(), memory=ListedMemory.model_validate(summary | lag)
-    )
-
-
-def _resource_out(resource: Resource) -> ResourceOut:
-    return ResourceOut(
-        resource_id=resource.id,
-        config=resource.config,
-        metadata=resource.metadata,
-        created_at=resource.created_at,
-        updated_at=resource.updated_at,
-    )
-
-
-def _config_out(change: ConfigChange) -> ConfigOut:
-    return ConfigOut(
-        number=change.number,
-        changed_at=change.changed_at,
-        from_seq=change.from_seq,
-        memory_version=change.version,
-        config=change.config,
     )

@@ -46,7 +46,6 @@ IdempotencyKey = Annotated[
 StatusName = Literal[
     "idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"
 ]
-UNSCHEDULED = ("idle", "disabled")  # may have no time at which to be looked at; every other has one
 WaitMs = Annotated[int, Query(ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")]
 
 

@@ -30,7 +30,6 @@ from app.sessions.store import (
     LOOKED_AT_ONCE,
     ConfigChange,
     ListedSession,
-    SessionFilter,
     SessionRecord,
     SessionStore,
     session_id,
@@ -38,6 +37,7 @@ from app.sessions.store import (
 from app.sessions.usage import actor_usage
 
 READ_AT_ONCE = 10  # messages, of which each may have a megabyte
+UNSCHEDULED = ("idle", "disabled")  # may have no time at which to be looked at; every other status has one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,17 +212,19 @@ class SessionService:
         raise _resource_conflict(resource_id)
 
     async def page(
-        self, tenant: str, wanted: SessionFilter, *, status: str | None, after: str, limit: int
+        self, tenant: str, *, resource_id: str | None, search: str | None, status: str | None, after: str, limit: int
     ) -> tuple[list[tuple[ListedSession, dict[str, Any]]], str | None]:
         """Sessions by key with their memory's summary, only those of ``status`` if it is given.
 
         The database leaves out what cannot have the status; the memory tells which have it. Also answers the key after
         which more may be found, or None. ``looked_max`` bounds the search, so a page may hold few sessions or none.
         """
+        scheduled = status not in {None, *UNSCHEDULED}
+        look = partial(self._store.page, tenant, resource_id=resource_id, search=search, scheduled=scheduled)
         found: list[tuple[ListedSession, dict[str, Any]]] = []
         for _ in range(0, self._config.looked_max, LOOKED_AT_ONCE):
             most = limit + 1 - len(found) if status is None else LOOKED_AT_ONCE
-            looked = await self._store.page(tenant, wanted, after=after, limit=most)
+            looked = await look(after=after, limit=most)
             told = [(listed, self._memory.summary(listed.memory)) for listed in looked.found]
             found += [(listed, summary) for listed, summary in told if status in {None, summary["status"]}]
             if len(found) > limit:

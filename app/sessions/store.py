@@ -79,7 +79,7 @@ ORDER BY s.key LIMIT $6
 """  # noqa: S608 - our own number
 
 CONFIGS = """/* configs */
-SELECT number, changed_at, from_seq, version, config FROM session_configs
+SELECT number, changed_at, from_seq, version AS memory_version, config FROM session_configs
 WHERE session_id = $1 AND number > $2 ORDER BY number LIMIT $3
 """
 
@@ -117,15 +117,6 @@ class SessionRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionFilter:
-    """``search`` is a part of the key, in any case. ``scheduled``: its memory has a time at which to be looked at."""
-
-    resource_id: str | None = None
-    search: str | None = None
-    scheduled: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListedSession:
     """A session and where its memory stands; ``pending_seconds`` is the age of the oldest message not observed."""
 
@@ -150,7 +141,7 @@ class ConfigChange:
     number: int
     changed_at: datetime
     from_seq: int
-    version: int
+    memory_version: int
     config: dict[str, Any]
 
 
@@ -257,12 +248,15 @@ class SessionStore:
             row = await connection.fetchrow(SESSION, session_id(tenant, key))
         return None if row is None else session_of(row)
 
-    async def page(self, tenant: str, wanted: SessionFilter, *, after: str, limit: int) -> Looked:
-        """Up to ``limit`` sessions by key, of the ``LOOKED_AT_ONCE`` after ``after``."""
+    async def page(
+        self, tenant: str, *, resource_id: str | None, search: str | None, scheduled: bool, after: str, limit: int
+    ) -> Looked:
+        """Up to ``limit`` sessions by key, of the ``LOOKED_AT_ONCE`` after ``after``.
+
+        ``search`` is a part of the key, in any case. ``scheduled``: whose memory has a time at which to be looked at.
+        """
         async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                SESSIONS, tenant, wanted.resource_id, after, wanted.search, wanted.scheduled, limit
-            )
+            rows = await connection.fetch(SESSIONS, tenant, resource_id, after, search, scheduled, limit)
         more = rows and (len(rows) == limit or rows[-1]["number"] == LOOKED_AT_ONCE)
         found = tuple(_listed_of(row) for row in rows if row["wanted"])
         return Looked(found=found, last=rows[-1]["key"] if more else None)
