@@ -7,7 +7,7 @@ from typing import Final
 
 from app.memory.model import Ranges
 from app.sessions.model import Kind, Message, PartType
-from app.sessions.waiting import Waiting
+from app.sessions.open_calls import OpenCalls
 
 CLOSING: Final = frozenset({Kind.USER, Kind.BOUNDARY})  # what closes the calls before it
 
@@ -158,7 +158,7 @@ def _span(taken: Sequence[Message], *, limited: bool) -> Span:
 def _pair(messages: Sequence[Message]) -> tuple[list[tuple[int, int]], Iterable[int]]:
     """Places of each call with its result, and of the calls that still wait; what the user says closes those before."""
     pairs: list[tuple[int, int]] = []
-    waiting: Waiting[int] = Waiting()
+    waiting: OpenCalls[int] = OpenCalls()
     for at, message in enumerate(messages):
         if message.kind in CLOSING:
             waiting.clear()

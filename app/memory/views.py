@@ -26,7 +26,7 @@ from app.kit.tokens import text_tokens
 from app.memory.rules import TOOLS, ToolTokens
 from app.memory.spans import CLOSING
 from app.sessions.model import Message, Part, PartType
-from app.sessions.waiting import Waiting
+from app.sessions.open_calls import OpenCalls
 
 NAME_CHARS_MAX = 60
 NAME_MARKS = " ._@-"  # with letters and digits all that a speaker's name may hold inside a label
@@ -157,7 +157,7 @@ def _paired(messages: Sequence[Message]) -> tuple[dict[int, str], set[int]]:
     names: dict[int, str] = {}
     unanswered: set[int] = set()
     called: dict[str, tuple[int, str]] = {}
-    waiting: Waiting[tuple[int, str]] = Waiting()
+    waiting: OpenCalls[tuple[int, str]] = OpenCalls()
     places = count()
     for message in messages:
         if message.kind in CLOSING:

@@ -37,7 +37,7 @@ class _Call(NamedTuple):
 class _Open:
     """The calls without result, in their order; finding one does not go through those that wait before it.
 
-    Of an id that is used again the calls of the newest turn count, as in ``app/sessions/waiting.py``.
+    Of an id that is used again the calls of the newest turn count, as in ``app/sessions/open_calls.py``.
     """
 
     def __init__(self) -> None:

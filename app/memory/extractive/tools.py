@@ -14,7 +14,7 @@ from app.memory.extractive.wording import joined
 from app.memory.model import Cite, Item, Origin, Priority, Tag
 from app.memory.spans import CLOSING
 from app.sessions.model import Message, Part, PartType
-from app.sessions.waiting import Waiting
+from app.sessions.open_calls import OpenCalls
 
 ARGUMENT_CHARACTERS_MAX = 80
 ARGUMENTS_CHARACTERS_MAX = 120
@@ -54,7 +54,7 @@ class Uses:
 
     made: list[Use] = field(default_factory=list)
     _by_id: dict[str, Use] = field(default_factory=dict)
-    _waiting: Waiting[Use] = field(default_factory=Waiting)
+    _waiting: OpenCalls[Use] = field(default_factory=OpenCalls)
 
     def add(self, message: Message) -> None:
         if message.kind in CLOSING:

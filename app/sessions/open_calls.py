@@ -16,7 +16,7 @@ from app.sessions.wire.gemini import tool_of
 T = TypeVar("T")
 
 
-class Waiting(Generic[T]):
+class OpenCalls(Generic[T]):
     """``T`` is what is held of a call until its result comes."""
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Which call a result is of."""
 
 from app.sessions.model import Part
-from app.sessions.waiting import Waiting
+from app.sessions.open_calls import OpenCalls
 
 
 def call(call_id: str, name: str = "f") -> Part:
@@ -12,9 +12,9 @@ def result(call_id: str) -> Part:
     return {"type": "tool_result", "tool_call_id": call_id, "output": ""}
 
 
-def waiting(*calls: Part, at_once: bool = False) -> Waiting[int]:
+def waiting(*calls: Part, at_once: bool = False) -> OpenCalls[int]:
     """Holds of each call its place; each is a message of its own, or they are one message."""
-    made: Waiting[int] = Waiting()
+    made: OpenCalls[int] = OpenCalls()
     for at, one in enumerate(calls):
         made.called(one, at, message=9 if at_once else at)
     return made
