@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from app.kit.offload import UNKNOWN, offloaded
 from app.kit.tokens import text_tokens
@@ -14,6 +14,8 @@ from app.llm.port import Model, ModelRequest, Provider, Usage
 
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation
+
+Used = TypeVar("Used", bound=Usage)
 
 INPUT_MARGIN = 1.25  # tokens are an estimate, and providers count a little around the texts
 QUARTER_SECONDS: Final = 15 * 60  # some prices are other ones at night: those change at a full or a half hour
@@ -88,7 +90,7 @@ def _listed(provider: Provider | None, model: str, quarter: int, **counts: int) 
     return genai_prices.calc_price(usage, model, provider_id=provider and provider.value, genai_request_timestamp=at)
 
 
-async def priced(provider: Provider | None, model: str, usage: Usage) -> Usage:
+async def priced(provider: Provider | None, model: str, usage: Used) -> Used:
     """``usage`` with its cost. The first in a thread: it imports the list, half a second."""
     size = 0 if _tiers.cache_info().currsize else UNKNOWN
     return replace(usage, cost_usd=await offloaded(lambda: cost_usd(provider, model, usage), size=size))

@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import Any, Protocol, Self, TypeAlias
 from uuid import UUID
 
+from app.llm.port import Usage
+
 Part: TypeAlias = dict[str, Any]
 
 SEQ_MAX = 2**63 - 1
@@ -143,18 +145,13 @@ class MessageFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActorUsage:
+class ActorUsage(Usage):
     """The agent's own last model call; ``input_tokens`` includes those read from the cache and those written to it.
 
     ``cost_usd`` is None where the price of the model is not known.
     """
 
     model: str | None = None
-    input_tokens: int = 0
-    cached_input_tokens: int = 0
-    cache_write_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

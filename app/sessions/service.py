@@ -12,7 +12,6 @@ from opentelemetry.trace import Tracer
 from app.kit.errors import Invalid
 from app.kit.offload import UNKNOWN, offloaded
 from app.kit.tracing import traced
-from app.llm.port import Usage
 from app.llm.prices import priced
 from app.redaction.model import Redact, Redaction
 from app.sessions.append_store import AppendResult, AppendStore
@@ -275,15 +274,7 @@ class SessionService:
 async def _priced(told: UsageIn) -> ActorUsage:
     """The usage of the agent's own model call, with its price."""
     usage = actor_usage(told.model_dump(exclude_none=True))
-    if usage.model is None:
-        return usage
-    call = Usage(
-        input_tokens=usage.input_tokens,
-        cached_input_tokens=usage.cached_input_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-        output_tokens=usage.output_tokens,
-    )
-    return replace(usage, cost_usd=(await priced(None, usage.model, call)).cost_usd)
+    return usage if usage.model is None else await priced(None, usage.model, usage)
 
 
 def _refuse(result: AppendResult, resource_id: str | None, by_place: str | None) -> None:
