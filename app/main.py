@@ -166,7 +166,6 @@ def _provide_sessions(state: State, base: Base, memory: MemoryParts, recall: Rec
     )
     state.replacing = Replacing(
         database=database,
-        store=MessageStore(database),
         memory=memory.service,
         readers=(IndexStore(database), forgetting_store, erasing_store),
         bytes_max=limits.message_bytes_max,

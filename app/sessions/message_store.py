@@ -1,14 +1,12 @@
-"""The statements of messages that are stored, but for those of an append and of an erasure."""
+"""The statements that read stored messages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 from app.kit.db import Database, Row, Tx
 from app.sessions.errors import MessageErased, MessageNotFound
-from app.sessions.model import Kind, Message, MessageFilter, NewMessage, Role, Trust
+from app.sessions.model import Kind, Message, MessageFilter, Role, Trust
 from app.sessions.store import SessionRecord
-from app.sessions.waking import DUE, woken
 
 # By their values: a look-up takes a fifth of an enum's call, and a context makes three for each message.
 KINDS = {kind.value: kind for kind in Kind}
@@ -54,36 +52,6 @@ SELECT m.* FROM unnest((SELECT $2::text[])) AS i (id) CROSS JOIN LATERAL (
 ) m
 """
 
-LOCK_LOG = """/* lock_log */
-SELECT id AS session_id, memory_id, ended_at IS NOT NULL AS ended FROM sessions WHERE id = $1 FOR UPDATE
-"""
-
-# A look is asked for where an append would make none, as nothing grew: what waited may be no longer what it was.
-RECOUNT = f"""/* recount */
-UPDATE memories m SET pending_tokens = m.pending_tokens + $2,{woken(grown="$2", look="$3")}
-WHERE id = $1 RETURNING {DUE}
-"""  # noqa: S608 - our own text
-
-REPLACE = """/* replace */
-WITH total AS (
-  UPDATE sessions SET total_tokens = total_tokens + $13 WHERE id = $1 AND $13 <> 0
-), later AS (
-  UPDATE messages SET tokens_before = tokens_before + $13 WHERE session_id = $1 AND seq > $2 AND $13 <> 0
-)
-UPDATE messages SET kind = $3, role = $4, name = $5, parts = $6, tokens = $7, content_hash = $8,
-  created_at = coalesce($9, created_at), metadata = $10, observe = $11, trust = $12
-WHERE session_id = $1 AND seq = $2 RETURNING *
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LockedLog:
-    """A session's row, locked: nothing is appended, observed or replaced meanwhile."""
-
-    session_id: UUID
-    memory_id: UUID
-    ended: bool
-
 
 def message_of(row: Row, *, sealed_seq: int = 0) -> Message:
     return Message(
@@ -103,6 +71,11 @@ def message_of(row: Row, *, sealed_seq: int = 0) -> Message:
         up_to_seq=row["up_to_seq"],
         erased_at=row["erased_at"],
     )
+
+
+async def message_within(tx: Tx, session: UUID, message_id: str) -> Message | None:
+    row = await tx.fetchrow(MESSAGE, session, message_id)
+    return None if row is None else message_of(row, sealed_seq=row["sealed_seq"])
 
 
 def there(message: Message | None, key: str, message_id: str) -> Message:
@@ -140,43 +113,10 @@ class MessageStore:
 
     async def message(self, session: UUID, message_id: str) -> Message | None:
         async with self._database.connection() as connection:
-            return await self.message_within(connection, session, message_id)
+            return await message_within(connection, session, message_id)
 
     async def by_id(self, session: UUID, message_ids: Sequence[str]) -> dict[str, Message]:
         """Those that there are; whether they are sealed is not looked up."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(MESSAGES_BY_ID, session, message_ids)
         return {row["id"]: message_of(row) for row in rows}
-
-    async def lock(self, tx: Tx, session: UUID) -> LockedLog | None:
-        """None for a session never seen."""
-        row = await tx.fetchrow(LOCK_LOG, session)
-        return None if row is None else LockedLog(**row)
-
-    async def message_within(self, tx: Tx, session: UUID, message_id: str) -> Message | None:
-        row = await tx.fetchrow(MESSAGE, session, message_id)
-        return None if row is None else message_of(row, sealed_seq=row["sealed_seq"])
-
-    async def recount(self, tx: Tx, log: LockedLog, *, pending_tokens: int, look: bool) -> bool:
-        """Change the pending tokens by so many, as an append would. Answers whether the memory is due now."""
-        return bool(await tx.fetchval(RECOUNT, log.memory_id, pending_tokens, look))
-
-    async def replace(self, tx: Tx, log: LockedLog, old: Message, new: NewMessage) -> Message:
-        """Put ``new`` in the place of ``old``, which is not sealed. The running sums after it move with its size."""
-        row = await tx.fetchrow(
-            REPLACE,
-            log.session_id,
-            old.seq,
-            new.kind,
-            new.role,
-            new.name,
-            new.parts,
-            new.tokens,
-            new.content_hash,
-            new.created_at,
-            new.metadata,
-            new.observe,
-            new.trust,
-            new.tokens - old.tokens,
-        )
-        return message_of(row)

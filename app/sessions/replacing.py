@@ -11,10 +11,12 @@ from app.kit.db import Database, Tx
 from app.kit.errors import Invalid
 from app.kit.offload import UNKNOWN, offloaded
 from app.redaction.model import Redaction
+from app.sessions import replacing_store
 from app.sessions.errors import MessageSealed, SessionNotFound
-from app.sessions.message_store import LockedLog, MessageStore, there
+from app.sessions.message_store import message_within, there
 from app.sessions.model import Kind, MemoryPort, Message, NewMessage, Reader
 from app.sessions.reading import read_message
+from app.sessions.replacing_store import LockedLog
 from app.sessions.schemas import MessageIn
 from app.sessions.store import session_id
 
@@ -27,14 +29,12 @@ class Replacing:
         self,
         *,
         database: Database,
-        store: MessageStore,
         memory: MemoryPort,
         readers: Sequence[Reader],
         bytes_max: int,
         redaction: Redaction,
     ) -> None:
         self._database = database
-        self._store = store
         self._memory = memory
         self._readers = readers
         self._bytes_max = bytes_max
@@ -48,18 +48,18 @@ class Replacing:
         """
         new = await self._read(tenant, message_id, body, body_bytes)
         async with self._database.tx(of=session_id(tenant, key)) as tx:
-            log = await self._store.lock(tx, session_id(tenant, key))
+            log = await replacing_store.lock(tx, session_id(tenant, key))
             if log is None:
                 raise SessionNotFound(key)
-            old = await self._replaceable(tx, log, key, message_id)
+            old = await _replaceable(tx, log, key, message_id)
             if _is_stored(old, new):  # as when the answer was lost; it may have been sealed since
                 return old
             if old.sealed:
                 detail = f"message '{message_id}' is part of an observation; append what changed as a new one"
                 raise MessageSealed(detail)
             look = log.ended or _look(old, new)  # what it says now is to be read for facts
-            due = await self._store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=look)
-            replaced = await self._store.replace(tx, log, old, new)
+            due = await replacing_store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=look)
+            replaced = await replacing_store.replace(tx, log, old, new)
             for reader in self._readers:
                 await reader.forget_from(tx, log.session_id, replaced.seq)
         if due:
@@ -73,11 +73,12 @@ class Replacing:
         read = partial(read_message, named, at="", bytes_max=self._bytes_max, redact=redact)
         return await offloaded(read, size=body_bytes if redact is None else UNKNOWN)
 
-    async def _replaceable(self, tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:
-        message = there(await self._store.message_within(tx, log.session_id, message_id), key, message_id)
-        if message.kind is Kind.SUMMARY:
-            raise MessageSealed(f"message '{message_id}' is a summary; POST .../compact puts another in its place")
-        return message
+
+async def _replaceable(tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:
+    message = there(await message_within(tx, log.session_id, message_id), key, message_id)
+    if message.kind is Kind.SUMMARY:
+        raise MessageSealed(f"message '{message_id}' is a summary; POST .../compact puts another in its place")
+    return message
 
 
 def _is_stored(old: Message, new: NewMessage) -> bool:

@@ -1,4 +1,4 @@
-"""The session's tables (architecture.md section 3): the schema of record; SQL at run time is in store.py.
+"""The session's tables (architecture.md section 3): the schema of record; SQL at run time is in the stores.
 
 Sessions and messages are led by the session's id, so that they can be distributed by it. The rows an append updates
 leave room on their page, and none of the columns it changes is indexed, so that the update stays on the page (HOT); but

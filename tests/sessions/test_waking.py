@@ -10,9 +10,9 @@ from app.diagnostics.store import MEMORY as DIAGNOSED
 from app.facts import forgetting_store
 from app.facts.rereading import Told
 from app.kit.db import Database, acting_for
+from app.sessions import replacing_store
 from app.sessions.append_store import AppendStore
 from app.sessions.ending_store import END
-from app.sessions.message_store import MessageStore
 from app.sessions.model import Kind
 from app.sessions.store import COUNTERS, SESSIONS, session_id
 from tests.sessions.test_append_store import DEFAULTS, FIRST, TENANT
@@ -37,11 +37,10 @@ def appended(*, grown: int | None = None) -> Way:
 
 def replaced(*, grown: int | None = None) -> Way:
     async def way(database: Database) -> None:
-        messages = MessageStore(database)
         async with database.tx() as tx:
-            log = await messages.lock(tx, SESSION)
+            log = await replacing_store.lock(tx, SESSION)
             assert log is not None
-            await messages.recount(tx, log, pending_tokens=grown or 0, look=grown is None)
+            await replacing_store.recount(tx, log, pending_tokens=grown or 0, look=grown is None)
 
     return way
 
