@@ -4,7 +4,6 @@ Imported at the first request to /mcp: the library takes 0.7 s and 24 MB, which 
 """
 
 import inspect
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -32,7 +31,7 @@ from app import VERSION
 from app.kit.errors import ERRORS_MAX, too_many_errors
 from app.kit.http import as_part
 from app.kit.json import loads
-from app.mcp.tools import TOOLS, Tool
+from app.mcp.tools import TOOLS, AppendMessages, Tool
 from app.sessions.wire import first_flaw
 
 PASSED_ON = ("authorization", "x-request-id")
@@ -133,13 +132,16 @@ def _listed(name: str, tool: type[Tool], *, messages_max: int) -> ListedTool:
     return ListedTool(
         name=name,
         description=inspect.cleandoc(tool.__doc__ or ""),
-        input_schema=_described(tool.listing(messages_max=messages_max)),
+        input_schema=_taken(tool, messages_max=messages_max),
         annotations=ToolAnnotations(read_only_hint=tool.reads, destructive_hint=False, open_world_hint=False),
     )
 
 
-def _described(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A model's schema without what the listing says beside it."""
+def _taken(tool: type[Tool], *, messages_max: int) -> dict[str, Any]:
+    """What it takes, as JSON schema without what the listing says beside it; as many messages as the service does."""
+    schema = tool.model_json_schema()
+    if tool is AppendMessages:
+        schema["properties"]["messages"]["maxItems"] = messages_max
     return {name: value for name, value in schema.items() if name not in {"title", "description"}}
 
 

@@ -39,11 +39,6 @@ class Tool(BaseModel, ABC):
     @abstractmethod
     def call(self) -> Call: ...
 
-    @classmethod
-    def listing(cls, *, messages_max: int) -> dict[str, Any]:  # noqa: ARG003 - of which one tool tells
-        """What it takes, as JSON schema; of messages so many as the service is set to take."""
-        return cls.model_json_schema()
-
     def told(self, answer: Any) -> str:
         """The route's answer, as text for a model."""
         return dumps(answer).decode()
@@ -77,12 +72,6 @@ class AppendMessages(SessionTool):
 
     messages: list[Said] = Field(min_length=1, max_length=MESSAGES_MOST)
     resource_id: Name | None = Field(None, description="Whose conversation it is, e.g. a user's id")
-
-    @classmethod
-    def listing(cls, *, messages_max: int) -> dict[str, Any]:
-        listed = super().listing(messages_max=messages_max)
-        listed["properties"]["messages"]["maxItems"] = messages_max
-        return listed
 
     def call(self) -> Call:
         return Call(method="POST", path=self._path("messages"), body=self._given())
