@@ -117,7 +117,8 @@ class Branching:
         """What was erased since, or is not made good yet, is live in no branch: it is observed again there too."""
         if await mending_store.has_blank(tx, asked.branch):
             locked = await self._memory.lock(tx, asked.branch, asked.into)
-            await mend(self._memory, tx, locked, since={asked.branch: 1})
+            edits = await mending_store.edits(tx, asked.branch)
+            await mend(self._memory, tx, locked, since={asked.branch: 1}, edits=edits, parent=asked.parent)
 
     def _check(self, key: str, at_seq: int, last_seq: int) -> None:
         if not 0 < at_seq <= last_seq:

@@ -8,7 +8,7 @@ from app.kit.db import Tx
 from app.kit.offload import offloaded
 from app.memory.changing import mending_store
 from app.memory.changing.erasing_store import Blanked
-from app.memory.changing.erasure import edits_behind, losing, repair
+from app.memory.changing.erasure import Edits, Lines, edits_behind, losing, repair
 from app.memory.changing.note_store import ERASED
 from app.memory.edits import Edit
 from app.memory.records import Hints, Locked
@@ -22,20 +22,28 @@ async def mend(
     *,
     since: Mapping[UUID, int],
     edits: Sequence[Edit] = (),
+    parent: UUID | None = None,
     told: Hints | None = None,
     left_tokens: int = 0,
 ) -> bool:
     """Make the next version, in which blank notes are none; answers whether something is to be observed again.
 
     What is remembered may be other than it was of the sessions in ``since``, from a seq of each on. ``edits`` are
-    those of before the notes were emptied. ``left_tokens`` of messages are pending no more, and ``told`` is what
-    the current task is now (None: as it was).
+    those of before the notes were emptied; of a branch their lines are gone, and what came back in its ``parent`` tells
+    what they took out. ``left_tokens`` of messages are pending no more, and ``told`` is what the current task is now
+    (None: as it was).
     """
     observations, reflections, waiting = await mending_store.lineage(tx, locked.memory_id)
     plan = repair(observations, reflections)
-    lines = await mending_store.lines(tx, locked.memory_id, plan) if edits else ({}, {})
-    work = partial(losing, lines, edits_behind(edits, reflections))
-    changed = await offloaded(work, size=_characters(edits))
+    behind = edits_behind(edits, reflections)
+    if not edits:
+        changed: tuple[Lines, Lines] = ({}, {})
+    elif parent is not None:
+        observed, condensed = await mending_store.lines(tx, parent, plan, returned=True)
+        changed = _of_edited(observed, behind[0]), _of_edited(condensed, behind[1])
+    else:
+        lines = await mending_store.lines(tx, locked.memory_id, plan)
+        changed = await offloaded(partial(losing, lines, behind), size=_characters(edits))
     await mending_store.replace_blank(tx, locked, plan, changed)
     rebuilding = await mending_store.rebuild(tx, locked, since=since)
     # What waited to become live is pending still: only the count of what is observed ahead goes down.
@@ -51,6 +59,10 @@ def untold_since(locked: Locked, blanked: Blanked, *others: Mapping[UUID, int]) 
     for session, seq in (found for known in (blanked.since, *gaps, *others) for found in known.items()):
         first[session] = min(seq, first.get(session, seq))
     return first
+
+
+def _of_edited(lines: Lines, edits: Edits) -> Lines:
+    return {id_: items for id_, items in lines.items() if id_ in edits}
 
 
 def _characters(edits: Sequence[Edit]) -> int:

@@ -22,17 +22,30 @@ CONDENSED = """/* condensed_lineage */
 SELECT id, status, erased_at IS NOT NULL AS blank, sources FROM reflections WHERE memory_id = $1 ORDER BY id
 """
 
+# Of one that was erased neither old nor new lines are left: a branch is told by it alone that there was an edit.
 EDITS = """/* edits */
 SELECT e.id AS reflection, e.items AS old, n.items AS new
 FROM reflections e JOIN reflections n
   ON n.memory_id = e.memory_id AND n.born_version = e.retired_version AND n.sources = e.sources
-WHERE e.memory_id = $1 AND e.retired_by = 'edited' AND e.erased_at IS NULL ORDER BY e.retired_version
+WHERE e.memory_id = $1 AND e.retired_by = 'edited' ORDER BY e.retired_version
 """
 
 LINES = """/* lines_of_notes */
 SELECT id, items, true AS observed FROM observations WHERE memory_id = $1 AND id = ANY($2::bigint[])
 UNION ALL
 SELECT id, items, false FROM reflections WHERE memory_id = $1 AND id = ANY($3::bigint[])
+"""
+
+# What came back to the log in the place of these: the copies that RETURN made.
+RETURNED = """/* lines_returned */
+SELECT o.id, c.items, true AS observed FROM observations o CROSS JOIN LATERAL (
+  SELECT items FROM observations
+  WHERE memory_id = o.memory_id AND session_id = o.session_id AND ordinal = o.ordinal AND id > o.id ORDER BY id LIMIT 1
+) c WHERE o.memory_id = $1 AND o.id = ANY($2::bigint[])
+UNION ALL
+SELECT r.id, c.items, false FROM reflections r CROSS JOIN LATERAL (
+  SELECT items FROM reflections WHERE memory_id = r.memory_id AND sources = r.sources AND id > r.id ORDER BY id LIMIT 1
+) c WHERE r.memory_id = $1 AND r.id = ANY($3::bigint[])
 """
 
 # A copy, as of an edit: in the versions between, the note has not been there. Of some ($5 to $8 and $9 to $12: ids,
@@ -137,7 +150,7 @@ async def lineage(tx: Tx, memory_id: UUID) -> tuple[list[Note], list[Note], dict
 
 
 async def edits(tx: Tx, memory_id: UUID) -> list[Edit]:
-    """What somebody made of reflections, in the order in which they did, as far as its text is not erased."""
+    """What somebody made of reflections, in the order in which they did, without lines where its text is erased."""
     rows = await tx.fetch(EDITS, memory_id)
     return [
         Edit(reflection=row["reflection"], old=items_from_json(row["old"]), new=items_from_json(row["new"]))
@@ -145,12 +158,15 @@ async def edits(tx: Tx, memory_id: UUID) -> list[Edit]:
     ]
 
 
-async def lines(tx: Tx, memory_id: UUID, repair: Repair) -> tuple[Lines, Lines]:
-    """The lines of what returns to the log, by ids: observations, reflections."""
+async def lines(tx: Tx, memory_id: UUID, repair: Repair, *, returned: bool = False) -> tuple[Lines, Lines]:
+    """The lines of what returns to the log, by ids: observations, reflections.
+
+    ``returned``: those that came back in a memory in which it has returned already.
+    """
     returning = (repair.returning_observations, repair.returning_reflections)
     rows = [
         (row["observed"], row["id"], items_from_json(row["items"]))
-        for row in await tx.fetch(LINES, memory_id, *returning)
+        for row in await tx.fetch(RETURNED if returned else LINES, memory_id, *returning)
     ]
     observed, condensed = ({id_: items for of, id_, items in rows if of is kind} for kind in (True, False))
     return observed, condensed

@@ -310,6 +310,26 @@ async def test_what_an_operator_took_out_of_a_reflection_does_not_come_back_with
     assert cover(memory) == [(1, 1, "deleted"), (2, 2, "observation"), (3, 3, "erased"), (4, 5, "observation")]
 
 
+@pytest.mark.parametrize(("at_seq", "comes_back"), [(5, True), (6, False)], ids=["before the edit", "after it"])
+async def test_what_was_taken_out_of_a_reflection_does_not_come_back_in_a_branch_made_since_of_a_moment_after_it(
+    service: Service, *, at_seq: int, comes_back: bool
+) -> None:
+    await observed(service)
+    await ask(service, "reflect")
+    await say(service, "What is new?")
+    (note,) = (await service.get("/sessions/s1/memory/reflections"))["items"]
+    kept = "\n".join(line for line in note["text"].splitlines() if "Lisbon" not in line)
+    edited = await service.client.patch(f"/sessions/s1/memory/reflections/{note['id']}", json={"text": kept})
+    assert edited.status_code == 200, edited.text
+    await say(service, "And now?")
+    await erase(service)
+    await rest(service)
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": at_seq})).status_code == 201
+    await rest(service, "s2")
+    told = await log(service, "s2")
+    assert ("Lisbon" in told, "Porto" in told) == (comes_back, True)
+
+
 async def test_what_was_taken_out_of_a_reflection_of_reflections_does_not_come_back_with_these(
     service: Service,
 ) -> None:
@@ -324,14 +344,17 @@ async def test_what_was_taken_out_of_a_reflection_of_reflections_does_not_come_b
         (now,) = (await service.get("/sessions/s1/memory/reflections", status="active"))["items"]
         edited = await service.client.patch(f"/sessions/s1/memory/reflections/{now['id']}", json={"text": text})
         assert edited.status_code == 200, edited.text
+    await say(service, "And now?")
     await erase(service, message="m-4")
-    await rest(service)
-    notes, left = (await service.get("/sessions/s1/memory/reflections"))["items"], await log(service)
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 5})).status_code == 201
 
     assert note["level"] == 2
-    assert [(one["level"], one["to_seq"]) for one in notes if one["status"] == "active"] == [(1, 2)]
-    assert (FACTS[0] in notes[0]["text"], FACTS[0] in left) == (True, False)
-    assert all(fact in left for fact in FACTS[1:3])
+    for key in ("s1", "s2"):
+        await rest(service, key)
+        notes, left = (await service.get(f"/sessions/{key}/memory/reflections"))["items"], await log(service, key)
+        assert [(one["level"], one["to_seq"]) for one in notes if one["status"] == "active"] == [(1, 2)]
+        assert (FACTS[0] in notes[0]["text"], FACTS[0] in left) == (True, False)
+        assert all(fact in left for fact in FACTS[1:3])
 
 
 async def test_branches_that_hold_it_lose_it_and_the_parent_of_one_does_not(service: Service) -> None:
