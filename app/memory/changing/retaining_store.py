@@ -64,7 +64,7 @@ WITH session AS (
     AND (m.seq > old.expired_seq AND m.seq <= old.seq OR m.kind = 'summary' AND m.seq <= old.expired_seq)
   RETURNING 1
 ), moved AS (
-  UPDATE sessions SET expired_seq = old.seq FROM old WHERE id = $1 AND old.seq > sessions.expired_seq
+  UPDATE sessions SET expired_seq = old.seq FROM old WHERE id = $1
 )
 SELECT expired_seq + 1 AS from_seq, seq AS to_seq, (SELECT count(*) FROM gone) AS messages FROM old
 """

@@ -1,11 +1,13 @@
 """A branch is what its parent was at a point, costs no model call, and goes its own way (api.md, Sessions)."""
 
+import asyncio
 import re
 from typing import Any
 
 import httpx2 as httpx
 import pytest
 
+from app.kit.db import Database
 from app.memory.changing.branch_store import BRANCH, BRANCH_APART
 from app.memory.changing.branching import Branching
 from app.memory.tables import MemoryRow, MemoryVersionRow, ObservationRow, ReflectionRow
@@ -14,6 +16,8 @@ from app.sessions.store import session_id
 from app.sessions.tables import MessageRow, SessionConfigRow, SessionRow
 from tests.conftest import Service, StartService
 from tests.fuzz import laws
+from tests.journeys.looks import until
+from tests.sessions.test_together import WAITS
 
 PARENT, BRANCHED = "s1", "s2"
 FACTS = ("I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called Rex.", "I like green tea.")
@@ -205,6 +209,39 @@ async def test_a_reflection_of_what_was_live_then_is_not_made_again(service: Ser
     assert found.runs == []
 
 
+async def test_two_reflections_that_were_condensed_later_are_not_condensed_ahead(service: Service) -> None:
+    await service.configure(PARENT, consolidate_at=3)
+    for fact in FACTS[:2]:
+        await say(service, fact)
+        await service.observe(PARENT)
+        await service.reflect(PARENT)
+    await say(service, FACTS[2])
+    await service.configure(PARENT, consolidate_at=2)
+    await service.reflect(PARENT)
+    await branch(service, at_seq=2)
+    assert [note["level"] for note in await items(service, PARENT, "memory/reflections")] == [1, 1, 2]
+    assert [note["status"] for note in await items(service, BRANCHED, "memory/reflections")] == ["active", "active"]
+    check(await facts(service, BRANCHED))
+
+
+async def test_a_chunk_that_was_edited_later_is_ahead_as_it_was(start_service: StartService) -> None:
+    text = " ".join(f"I paid invoice {number} for Rex in Lisbon." for number in range(14))
+    async with start_service(memory=AHEAD) as service:
+        for _ in range(4):
+            await say(service, text)
+        before = await items(service, PARENT, "memory/observations")
+        edit = {"text": "* 🔴 [fact] User paid it all. #1"}
+        await service.client.patch(f"/sessions/{PARENT}/memory/observations/{before[0]['id']}", json=edit)
+        await say(service, text)
+        await service.observe(PARENT)
+        assert {note["status"] for note in await items(service, PARENT, "memory/observations")} == {"retired", "active"}
+        await branch(service, at_seq=3)
+        notes = await items(service, BRANCHED, "memory/observations")
+        assert notes == [{**note, "session": BRANCHED} for note in before[: len(notes)]]
+        assert (notes[0]["status"], notes[0]["born_version"]) == ("buffered", None)
+        check(await facts(service, BRANCHED))
+
+
 async def test_a_chunk_that_was_deleted_unseen_stays_deleted(start_service: StartService) -> None:
     text = " ".join(f"I paid invoice {number} for Rex in Lisbon." for number in range(14))
     async with start_service(memory=AHEAD) as service:
@@ -249,6 +286,37 @@ async def test_a_branch_has_the_past_of_its_parent_and_branches_in_turn(service:
     check(await facts(service, "s3"))
 
 
+async def test_what_a_branch_goes_on_with_is_read_for_facts_though_its_parent_was_read_further(
+    service: Service,
+) -> None:
+    for fact in FACTS[:3]:
+        body = {"messages": [{"role": "user", "content": fact}], "resource_id": "ana"}
+        assert (await service.client.post(f"/sessions/{PARENT}/messages", json=body)).status_code == 201
+    await service.client.post(f"/sessions/{PARENT}/end")
+    await service.context(PARENT, **WAIT)
+    assert (await facts(service, PARENT)).session["facts_seq"] == 3
+    await branch(service, at_seq=1)
+    await say(service, FACTS[3], BRANCHED)
+    await service.client.post(f"/sessions/{BRANCHED}/end")
+    await service.context(BRANCHED, **WAIT)
+    noted = (await service.get("/resources/ana/facts"))["items"]
+    assert any("green tea" in fact["text"] for fact in noted)
+
+
+async def test_a_branch_waits_for_who_changes_its_parent_and_has_what_became_of_it(service: Service) -> None:
+    for fact in FACTS[:2]:
+        await say(service, fact)
+    database: Database = service.app.state.database
+    parent = session_id("default", PARENT)
+    async with database.tx() as tx:
+        await tx.execute("SELECT FROM sessions WHERE id = $1 FOR UPDATE", parent)
+        asked = asyncio.create_task(branch(service))
+        await until(lambda: tx.fetch(WAITS), lambda waiting: bool(waiting) or asked.done())
+        await tx.execute("UPDATE messages SET parts = '[]' WHERE session_id = $1 AND seq = 1", parent)
+    await asked
+    assert [len(message["content"]) for message in await items(service, BRANCHED, "messages")] == [0, 1]
+
+
 async def test_what_cannot_be_branched_is_refused_and_leaves_nothing(start_service: StartService) -> None:
     async with start_service(sessions={"branch_messages_max": 2}) as service:
 
@@ -291,8 +359,11 @@ async def test_messages_left_to_a_summary_later_are_in_the_branch_to_be_observed
     await say(service, FACTS[1])
     answer = await service.client.post(f"/sessions/{PARENT}/compact", json={"up_to_seq": 3, "summary": "Small talk."})
     assert answer.status_code == 200, answer.text
+    await service.configure(PARENT, observer_input_tokens=10)
     await service.observe(PARENT)
     check(await facts(service, PARENT))
+    chunks = [(note["from_seq"], note["to_seq"]) for note in await items(service, PARENT, "memory/observations")]
+    assert chunks == [(1, 1), (4, 4), (5, 6)]
     await branch(service, at_seq=5)
     await branch(service, key="s3")
     before, after = await service.memory(BRANCHED), await service.memory("s3")

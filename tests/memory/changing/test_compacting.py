@@ -1,14 +1,20 @@
 """Messages leave the tail for a summary, over HTTP (api.md, Sessions; memory-rules.md 3.9)."""
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
 import pytest
 
 from app.memory.changing.compacting import TRIES
+from app.sessions.store import session_id
 from tests.conftest import Service, StartService
+from tests.fuzz import laws
 from tests.journeys.looks import Json, items
+from tests.memory.changing.test_branching import AHEAD
+from tests.memory.changing.test_erasing import NOTE, failing_after
 from tests.redaction import hooks
 from tests.sessions.test_routes import said
 from tests.test_problems import assert_problem
@@ -359,3 +365,51 @@ async def test_what_changes_each_time_it_is_condensed_is_given_up(start_service:
         assert answer.headers["retry-after"] == "1"
         assert next(numbers) == 2 + TRIES
         assert (await service.memory("s1"))["log"]["version"] == 0
+
+
+async def test_what_is_observed_stays_so_when_less_leaves(service: Service) -> None:
+    await service.configure("s1", keep_last=0)
+    await five(service)
+    await service.observe("s1")
+    before = (await service.memory("s1"))["cursor"]
+    await compacted(service, 2, "We met.")
+    assert before["observed_seq"] == (await service.memory("s1"))["cursor"]["observed_seq"] == 5
+
+
+async def test_the_task_is_that_of_the_newest_chunk_that_becomes_live_with_it(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    tasks = ("Book the flight", "Pay the bill")
+    path = tmp_path / "replies.json"
+    path.write_text(json.dumps([{"reply": f"{NOTE}\n<current-task>{t}</current-task>", "times": 1} for t in tasks]))
+    async with start_service(provider="scripted", model=str(path), memory=AHEAD) as service:
+        for _ in tasks:
+            await service.append("s1", {"role": "user", "content": FACT.format(n=1) * 8}, wait_ms=50_000)
+        await service.append("s1", {"role": "user", "content": "And now?"})
+        ahead = (await service.memory("s1"))["buffered"]["observations"]
+        await compacted(service, 2, "We met.")
+        context = str(await service.context("s1"))
+    assert (ahead, [task in context for task in tasks]) == (2, [False, True])
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+async def test_what_is_to_be_observed_again_is_pending_until_it_leaves(
+    start_service: StartService, tmp_path: Path, *, ahead: bool
+) -> None:
+    text = " ".join(f"I paid invoice {number} for Rex in Lisbon." for number in range(14))
+    memory = {"memory": (AHEAD if ahead else {}) | {"keep_last": 0}}
+    async with start_service(**failing_after(tmp_path / "replies.json", 4 if ahead else 1) | memory) as service:
+        for number in range(1, 5):
+            await service.append("s1", {"id": f"m-{number}", "role": "user", "content": text}, wait_ms=50_000)
+        if not ahead:
+            await service.observe("s1")
+        await service.append("s1", {"role": "user", "content": "And now?"})
+        await service.client.delete("/sessions/s1/messages/m-2")
+        covered = {one["by"] for one in (await service.memory("s1"))["coverage"]["intervals"]}
+        pending = (await service.memory("s1"))["pending"]["tokens"]
+        await compacted(service, 4, "We met.")
+        found = await laws.read_facts(service.app.state.database, session_id("default", "s1"))
+
+    assert ("rebuilding" in covered, pending > 100) == (True, ahead)
+    assert found is not None
+    laws.counters_are_sums(found)

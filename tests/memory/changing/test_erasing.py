@@ -72,6 +72,19 @@ async def test_what_a_summary_alone_told_when_a_branch_began_is_observed_there_o
     assert (2, 3, "observation") in cover(await rest(service, "s2"))
 
 
+async def test_what_a_summary_tells_is_left_to_it_in_a_branch_of_a_session_with_erased_notes(service: Service) -> None:
+    for number, fact in enumerate(FACTS, start=1):
+        await say(service, fact, id=f"m-{number}")
+    answer = await service.client.post("/sessions/s1/compact", json={"up_to_seq": 3, "summary": "Ana pays."})
+    assert answer.status_code == 200
+    await ask(service, "observe")
+    await erase(service, message="m-4")
+    parent = cover(await rest(service))
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    assert parent[0] == (1, 3, "summary")
+    assert cover(await rest(service, "s2")) == parent
+
+
 async def log(service: Service, key: str = "s1", **parameters: Any) -> str:
     text: str = (await service.get(f"/sessions/{key}/memory/log", **parameters))["text"]
     return text
@@ -162,6 +175,36 @@ def failing_after(path: Path, notes: int) -> dict[str, Any]:
     return {"provider": "scripted", "model": str(path), "memory": {"keep_last": 0}}
 
 
+async def test_a_task_that_was_told_before_it_stays_now_and_in_the_past(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    tasks = ("Book the flight", "Call the bank", "Pay the bill")
+    path = tmp_path / "replies.json"
+    path.write_text(json.dumps([{"reply": f"{NOTE}\n<current-task>{t}</current-task>", "times": 1} for t in tasks]))
+    memory = {"message_tokens": 1_000, "buffer_every": 0.1}
+
+    async def told(**moment: Any) -> list[str]:
+        context = str(await service.context("s1", **moment))
+        return [task for task in tasks if task in context]
+
+    async with start_service(provider="scripted", model=str(path), memory=memory) as service:
+        await say(service, FACTS[0], id="m-1")
+        await ask(service, "observe")
+        await say(service, "And so on it went, day by day. " * 20, id="m-2")
+        ahead, version = (await service.memory("s1"))["buffered"]["observations"], 1
+        await erase(service, message="m-2")
+        of_first = await told()
+        await say(service, FACTS[2], id="m-3")
+        await ask(service, "observe")
+        of_last = await told()
+        await erase(service)
+        past = [await told(as_of_version=version + later) for later in range(3)]
+
+    assert ahead == 1
+    assert (of_first, of_last) == ([tasks[0]], [tasks[2]])
+    assert past == [[tasks[0]], [tasks[0]], []]
+
+
 async def lacks(service: Service, key: str = "s1") -> tuple[int, int, int]:
     """Messages that a context leaves out, those of them that no note tells, and how many it says that there are."""
     context = await service.context(key)
@@ -245,6 +288,17 @@ async def test_erasing_again_is_answered_the_same_and_changes_nothing(service: S
     assert (await rest(service))["log"] == before["log"]
 
 
+async def test_an_erasure_leaves_what_was_made_again_of_what_was_said_before_it(service: Service) -> None:
+    await service.append("s1", *({"role": "user", "content": fact, "id": f"m-{n}"} for n, fact in enumerate(FACTS, 1)))
+    await ask(service, "observe")
+    await service.configure("s1", observer_input_tokens=30)
+    await erase(service, message="m-5")
+    before = cover(await rest(service))
+    receipt = await erase(service, message="m-4")
+    assert before == [(1, 2, "observation"), (3, 4, "observation"), (5, 5, "erased")]
+    assert receipt["rows"]["observations"] == 1
+
+
 async def test_what_is_not_there_cannot_be_erased(service: Service) -> None:
     assert_problem(await service.client.delete("/sessions/s1/messages/m-1"), 404, "session-not-found")
     await say(service, "Hello")
@@ -286,6 +340,7 @@ async def test_what_a_reflection_condensed_before_it_comes_back_as_it_was(servic
     assert [note["text"] for note in notes[:2]] == [note["text"] for note in earlier]
     assert [(note["from_seq"], note["to_seq"]) for note in notes] == [(1, 1), (2, 2), (4, 5)]
     assert memory["log"]["reflections"] == 0
+    assert (await erase(service, message="m-4"))["rows"]["reflections"] == 0
 
 
 async def test_what_an_operator_took_out_of_a_reflection_does_not_come_back_with_what_it_condensed(
@@ -328,6 +383,21 @@ async def test_what_was_taken_out_of_a_reflection_does_not_come_back_in_a_branch
     await rest(service, "s2")
     told = await log(service, "s2")
     assert ("Lisbon" in told, "Porto" in told) == (comes_back, True)
+
+
+@pytest.mark.parametrize("kind", ["observations", "reflections"])
+async def test_what_an_operator_deleted_is_not_observed_again(service: Service, kind: str) -> None:
+    await observed(service)
+    if kind == "reflections":
+        await ask(service, "reflect")
+    notes = (await service.get(f"/sessions/s1/memory/{kind}"))["items"]
+    [of_rex] = [note["id"] for note in notes if FACTS[3] in note["text"]]
+    assert (await service.client.delete(f"/sessions/s1/memory/{kind}/{of_rex}")).status_code == 200
+    await erase(service)
+    memory = await rest(service)
+    assert FACTS[3] not in await log(service)
+    assert (4, 5 if kind == "reflections" else 4, "deleted") in cover(memory)
+    assert memory["status"] == "idle"
 
 
 async def test_what_was_taken_out_of_a_reflection_of_reflections_does_not_come_back_with_these(
@@ -423,6 +493,27 @@ async def test_what_only_a_summary_told_is_observed_without_it(service: Service,
     assert receipt["rows"]["messages"] == 2
     assert cover(memory)[:3] == [(1, 2, "observation"), (3, 3, "erased"), (4, 4, "observation")]
     assert SECRET not in str(await service.context("s1"))
+
+
+async def test_a_summary_of_what_was_said_before_it_stays(service: Service) -> None:
+    for number, fact in enumerate(FACTS, start=1):
+        await say(service, fact, id=f"m-{number}")
+    await service.client.post("/sessions/s1/compact", json={"up_to_seq": 2, "summary": "Ana has moved."})
+    receipt = await erase(service)
+    assert receipt["rows"]["messages"] == 1
+    assert "Ana has moved." in str((await service.context("s1"))["payload"])
+
+
+@pytest.mark.parametrize(("erased", "shown"), [("m-1", True), ("m-3", False)])
+async def test_of_what_an_emptied_summary_told_a_memory_that_is_off_shows_the_messages(
+    service: Service, erased: str, *, shown: bool
+) -> None:
+    for number, fact in enumerate(FACTS, start=1):
+        await say(service, fact, id=f"m-{number}")
+    await service.client.post("/sessions/s1/compact", json={"up_to_seq": 2, "summary": "Ana has moved."})
+    await service.configure("s1", enabled=False)
+    await erase(service, message=erased)
+    assert (FACTS[1] in str((await service.context("s1"))["payload"])) is shown
 
 
 async def test_what_was_observed_ahead_is_observed_ahead_again(start_service: StartService) -> None:

@@ -62,11 +62,11 @@ def retaining(
     )
 
 
-async def after(service: Service, days: float, **options: Any) -> None:
-    """So many days later, a sweep."""
+async def after(service: Service, days: float, **options: Any) -> int:
+    """So many days later, a sweep. Answers how many sessions it found to have something that is too old."""
     clock = Hand()
     clock.later = days * DAY
-    await retaining(service, clock=clock, **options).sweep()
+    return await retaining(service, clock=clock, **options).sweep()
 
 
 async def removed(service: Service, key: str = "s1") -> list[int]:
@@ -183,8 +183,24 @@ async def test_a_session_s_rule_stands_in_the_place_of_the_service_s(
 async def test_what_is_not_observed_stays_however_old_it_is(service: Service) -> None:
     await service.configure("s1", retention=MONTH)
     await say(service, FACTS[0])
-    await after(service, 1_000)
+    assert await after(service, 1_000) == 0
     assert await removed(service) == []
+
+
+@pytest.mark.parametrize("keep", ["memory", "nothing"])
+async def test_a_session_of_which_nothing_ever_goes_is_not_held_for_it(service: Service, keep: str) -> None:
+    await noted(service, retention={"days": 0, "keep": keep})
+    assert await after(service, 1_000, rule=MONTH) == 0
+
+
+async def test_what_was_erased_before_it_is_too_old_was_erased_then(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    await erase(service, message="m-2")
+    await rest(service)
+    erased = (await service.get("/sessions/s1/messages"))["items"][1]["erased_at"]
+    await after(service, 31)
+    assert await removed(service) == [1, 2, 3, 4]
+    assert (await service.get("/sessions/s1/messages"))["items"][1]["erased_at"] == erased
 
 
 async def test_what_the_context_shows_stays_however_old_it_is(service: Service) -> None:
@@ -426,6 +442,17 @@ async def test_a_branch_of_a_past_moment_observes_nothing_that_was_removed(servi
     assert answer.status_code == 201
     assert (await service.memory("s2"))["pending"]["tokens"] == 0
     assert cover(await service.memory("s2")) == [(1, 3, "erased")]
+
+
+async def test_what_a_branch_goes_on_with_is_removed_though_more_was_of_its_parent(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    await after(service, 31)
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 2})).status_code == 201
+    for fact in FACTS[:2]:
+        await say(service, fact, "s2")
+    await ask(service, "observe", "s2")
+    await after(service, 31)
+    assert await removed(service, "s2") == [1, 2, 3]
 
 
 async def test_what_was_removed_and_is_lost_from_what_a_branch_has_ahead_is_pending_there_no_more(
