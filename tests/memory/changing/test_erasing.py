@@ -228,6 +228,20 @@ async def test_until_its_notes_are_made_again_a_context_says_what_it_lacks(
         assert (before, await lacks(service)) == ((0, 0, 0), (3, 3, 3))  # the newest is in the tail
 
 
+async def test_what_is_to_be_observed_again_still_is_after_another_erasure(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    async with start_service(**failing_after(tmp_path / "replies.json", 1)) as service:
+        for number, fact in enumerate(FACTS, start=1):
+            await say(service, fact, id=f"m-{number}")
+        await ask(service, "observe")
+        await service.append("s1", {"role": "user", "content": "And now?", "id": "m-6"})
+        await erase(service)
+        await erase(service, message="m-6")
+        left = [(1, 2, "rebuilding"), (3, 3, "erased"), (4, 5, "rebuilding")]
+        assert cover(await service.memory("s1"))[:3] == left
+
+
 async def test_what_was_erased_before_any_note_told_it_is_not_lacking(service: Service) -> None:
     """Whether it lies before all that is read for a context, or is read and left out."""
     await service.configure("s1", message_budget=600, message_tokens=100_000, buffer_every=None)
