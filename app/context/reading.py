@@ -3,22 +3,26 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from app.artifacts.service import ArtifactService
 from app.context.answers import Names
-from app.context.model import Snapshot, count_before
-from app.context.rows import Head, Read
-from app.context.store import PRESENT, UNCHANGED, Budgets, ContextStore, Moment, Unchanged
+from app.context.model import Snapshot
+from app.context.rows import snapshot_of
+from app.context.store import PRESENT, Budgets, ContextStore, Moment
 from app.kit.clock import Clock
+from app.kit.db import Row
+from app.kit.offload import offloaded
 from app.memory.errors import VersionNotFound
 from app.memory.rules import PRESETS, Rules
 from app.memory.service import MemoryService
 from app.sessions.errors import MessageNotFound
-from app.sessions.model import Message
 from app.sessions.store import session_id
 from app.state.store import StateStore
 from app.state.templates import STORED, Scope
+
+ROW_BYTES = 64  # one costs as much to make a message of as so many bytes of a body to read
 
 
 class SnapshotReader:
@@ -54,30 +58,39 @@ class SnapshotReader:
         message_budget: int | None,
         known: str | None = None,
         likely: bool = False,
-    ) -> tuple[Snapshot, datetime] | Unchanged:
+    ) -> tuple[Snapshot, datetime] | None:
         """The session with the values that the templates use, and what time it is there.
 
-        ``known`` is the mark of what was read before; ``likely``: it is expected to hold. A session never seen sees
-        what is its tenant's: its first prompt may need it. Raises VersionNotFound and MessageNotFound for what the past
-        has not.
+        ``known`` is the mark of what was read before, and None is answered where it still holds; ``likely``: it is
+        expected to. A session never seen sees what is its tenant's: its first prompt may need it. Raises
+        VersionNotFound and MessageNotFound for what the past has not.
         """
         session = session_id(tenant, key)
         stored = [name for scope in STORED for name in names[scope]]
         if likely and known is not None and await self._store.holds(session, known, stored):
-            return UNCHANGED
-        found = await self._found(key, session, moment, self._budgets(message_budget), stored, known=known)
-        if isinstance(found, Unchanged):
-            return found
-        if found is not None:
-            server, snapshot = found[0].at or self._clock.now(), self._snapshot(key, *found)
+            return None
+        rows = await self._rows(key, session, moment, self._budgets(message_budget), stored, known=known)
+        if rows is None:
+            return None
+        server = self._clock.now()
+        if rows:
+            read = partial(snapshot_of, rows, key=key, rules_of=self._memory.rules)
+            snapshot, then = await offloaded(read, size=ROW_BYTES * len(rows))
+            server = then or server
         else:
-            server = self._clock.now()
             values = await self._state.tenant_values(tenant, stored) if stored else {}
             snapshot = replace(_empty(key, self._memory.rules({}), server), values=values)
         texts = await self._artifact_texts(session, names[Scope.ARTIFACT])
-        return replace(snapshot, values={**snapshot.values, **texts}), server
+        told = replace(
+            snapshot,
+            values={**snapshot.values, **texts},
+            profile_tokens=self._profile_tokens,
+            elsewhere_tokens=self._elsewhere_tokens,
+            part_bytes_inline_max=self._artifacts.part_bytes_inline_max,
+        )
+        return told, server
 
-    async def _found(
+    async def _rows(
         self,
         key: str,
         session: UUID,
@@ -86,15 +99,15 @@ class SnapshotReader:
         names: Collection[str],
         *,
         known: str | None,
-    ) -> Read | Unchanged | None:
+    ) -> list[Row] | None:
         if moment == PRESENT:
             return await self._store.snapshot(session, budgets, names, known=known)
         timezone = self._memory.defaults.timezone
-        read = await self._store.past(session, budgets, moment, timezone=timezone, names=names)
-        if read is None:
+        rows = await self._store.past(session, budgets, moment, timezone=timezone, names=names)
+        if not rows:
             newest_version, newest_seq = await self._store.newest(session)
             _refuse(key, moment, newest_version=newest_version, newest_seq=newest_seq)
-        return read
+        return rows
 
     async def _artifact_texts(self, session: UUID, names: Sequence[str]) -> dict[str, str]:
         if not names:
@@ -110,45 +123,6 @@ class SnapshotReader:
             service=self._service.message_budget or 0,
             enabled=self._service.enabled,
             elsewhere=self._elsewhere_tokens,
-        )
-
-    def _snapshot(self, key: str, head: Head, tail: tuple[Message, ...]) -> Snapshot:
-        rules = self._memory.rules(head.config)
-        remembered = rules.enabled
-        first = tail[0].seq if tail else head.last_seq + 1
-        passed_by = sum(head.observed_seq < seq < first for seq in head.summaries)
-        rebuilding = head.rebuilding if remembered else ()
-        return Snapshot(
-            key=key,
-            version=head.version,
-            mark=head.mark,
-            last_seq=head.last_seq,
-            observed_seq=head.observed_seq,
-            activated_seq=head.activated_seq,
-            part_bytes_inline_max=self._artifacts.part_bytes_inline_max,
-            tail_from_seq=head.tail_from_seq,
-            anchor_date=head.anchor_date,
-            newest_created_at=max((message.created_at for message in tail), default=None),
-            rules=rules,
-            reflections=head.reflections if remembered else (),
-            observations=head.observations if remembered else (),
-            tail=tail,
-            tail_skipped_tokens=head.tail_skipped_tokens,
-            summary=head.summary,
-            summaries=head.summaries,
-            unobserved_omitted=max(0, first - 1 - head.observed_seq - passed_by - head.erased)
-            + count_before(first, rebuilding),
-            rebuilding=rebuilding,
-            current_task=head.current_task,
-            suggested_response=head.suggested_response,
-            causes=head.causes,
-            standing=head.standing,
-            profile_tokens=self._profile_tokens,
-            values=head.values,
-            elsewhere=head.elsewhere if remembered else (),
-            elsewhere_tokens=self._elsewhere_tokens,
-            lagging=remembered and (head.attempts > 0 or head.pending_tokens >= rules.block_tokens),
-            paused=remembered and head.paused,
         )
 
 

@@ -1,68 +1,68 @@
-"""The rows that ``store.py`` reads for a context, as values."""
+"""The rows that ``store.py`` reads for a context, as a snapshot."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
-from typing import Any, TypeAlias
+from typing import Any
 
-from app.context.model import Elsewhere
-from app.facts.standing import Standing, standing_of
+from app.context.model import Elsewhere, Snapshot, count_before
+from app.facts.standing import standing_of
 from app.kit.db import Row
-from app.memory.model import Observation, Reflection
 from app.memory.rows import observation_of, reflection_of
+from app.memory.rules import Rules
 from app.sessions.message_store import message_of
-from app.sessions.model import Kind, Message
+from app.sessions.model import Kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
-    """What a context is made of besides its tail.
+def snapshot_of(
+    rows: Sequence[Row], *, key: str, rules_of: Callable[[dict[str, Any]], Rules]
+) -> tuple[Snapshot, datetime | None]:
+    """The session ``key``, without what the service's settings say, and the time of a moment of the past.
 
-    ``tail_skipped_tokens`` lie between ``tail_from_seq`` and the first message that was read. ``rebuilding`` are ranges
-    of messages up to the cursor that no note covers until they are observed again; ``erased`` counts those between the
-    cursor and the first message that was read. ``causes`` belong to the last versions; ``values`` are the state that
-    was asked for by name. ``mark`` changes whenever anything of this or of the tail does. ``at`` is the time of a
-    moment of the past, which has no mark and in which the memory counts as up to date.
+    Such a moment has no mark, and in it the memory counts as up to date. ``rules_of`` a session's config.
     """
-
-    last_seq: int
-    observed_seq: int
-    activated_seq: int
-    tail_from_seq: int
-    tail_skipped_tokens: int
-    anchor_date: date
-    config: dict[str, Any]
-    version: int
-    mark: str | None
-    attempts: int
-    paused: bool
-    pending_tokens: int
-    current_task: str | None
-    suggested_response: str | None
-    observations: tuple[Observation, ...]
-    reflections: tuple[Reflection, ...]
-    causes: dict[int, str]
-    summary: Message | None
-    summaries: tuple[int, ...]
-    standing: Standing | None
-    at: datetime | None
-    values: dict[str, Any]
-    elsewhere: tuple[Elsewhere, ...]
-    rebuilding: tuple[tuple[int, int], ...]
-    erased: int
-
-
-Read: TypeAlias = tuple[Head, tuple[Message, ...]]
-
-
-def read_of(rows: Sequence[Row]) -> Read | None:
-    if not rows:
-        return None
-    head = next(row for row in rows if row["head"] is not None)
+    row = next(row for row in rows if row["head"] is not None)
+    head: dict[str, Any] = row["head"] | row["notes"]
     said = sorted((row for row in rows if row["head"] is None), key=lambda row: row["seq"])
-    tail = [row for row in said if row["kind"] != Kind.SUMMARY]
-    summary = next((message_of(row) for row in said if row["kind"] == Kind.SUMMARY), None)
-    return _head_of(head, tail, summary), tuple(message_of(row) for row in tail)
+    read = [row for row in said if row["kind"] != Kind.SUMMARY]
+    tail = tuple(map(message_of, read))
+    before, observed_seq = head["tail_tokens_before"], head["observed_seq"]
+    first = tail[0].seq if tail else head["seq"] + 1
+    rules = rules_of(head["config"])
+    remembered: dict[str, Any] = head if rules.enabled else {}
+    rebuilding = tuple(_rebuilding(remembered.get("rebuilding") or (), observed_seq=observed_seq))
+    summaries = tuple(head["summaries"] or ())
+    passed_by = sum(observed_seq < seq < first for seq in summaries)
+    behind = bool(remembered.get("attempts")) or (remembered.get("pending_tokens") or 0) >= rules.block_tokens
+    snapshot = Snapshot(
+        key=key,
+        version=head["version"],
+        mark=head.get("mark"),
+        last_seq=head["seq"],
+        observed_seq=observed_seq,
+        activated_seq=head["activated_seq"],
+        tail_from_seq=head["shown_from_seq"],
+        anchor_date=date.fromisoformat(head["anchor_date"]),
+        newest_created_at=max((message.created_at for message in tail), default=None),
+        rules=rules,
+        reflections=tuple(reflection_of(_dated(found)) for found in remembered.get("reflections") or ()),
+        observations=tuple(observation_of(_dated(found)) for found in remembered.get("observations") or ()),
+        tail=tail,
+        tail_skipped_tokens=read[0]["tokens_before"] - before if read and before is not None else 0,
+        summary=next((message_of(row) for row in said if row["kind"] == Kind.SUMMARY), None),
+        summaries=summaries,
+        unobserved_omitted=max(0, first - 1 - observed_seq - passed_by - head["erased"])
+        + count_before(first, rebuilding),
+        rebuilding=rebuilding,
+        current_task=head["current_task"],
+        suggested_response=head["suggested_response"],
+        causes={int(version): cause for version, cause in (head["causes"] or {}).items()},
+        standing=standing_of(head["standing"]),
+        values=row["state"] or {},
+        elsewhere=tuple(map(_elsewhere_of, remembered.get("elsewhere") or ())),
+        lagging=rules.enabled and behind,
+        paused=remembered.get("paused") or False,
+    )
+    return snapshot, datetime.fromisoformat(head["at"]) if "at" in head else None
 
 
 def _rebuilding(gaps: Sequence[Sequence[Any]], *, observed_seq: int) -> Iterator[tuple[int, int]]:
@@ -76,42 +76,9 @@ def _rebuilding(gaps: Sequence[Sequence[Any]], *, observed_seq: int) -> Iterator
             first = other + 1
 
 
-def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
-    head: dict[str, Any] = row["head"] | row["notes"]
-    first = tail[0]["tokens_before"] if tail else 0
-    return Head(
-        last_seq=head["seq"],
-        observed_seq=head["observed_seq"],
-        activated_seq=head["activated_seq"],
-        tail_from_seq=head["shown_from_seq"],
-        tail_skipped_tokens=first - (head["tail_tokens_before"] if head["tail_tokens_before"] is not None else first),
-        anchor_date=date.fromisoformat(head["anchor_date"]),
-        config=head["config"],
-        version=head["version"],
-        mark=head.get("mark"),
-        attempts=head.get("attempts") or 0,
-        paused=head.get("paused") or False,
-        pending_tokens=head.get("pending_tokens") or 0,
-        current_task=head["current_task"],
-        suggested_response=head["suggested_response"],
-        observations=tuple(observation_of(_dated(found)) for found in head["observations"] or ()),
-        reflections=tuple(reflection_of(_dated(found)) for found in head["reflections"] or ()),
-        elsewhere=tuple(map(_elsewhere_of, head.get("elsewhere") or ())),
-        erased=head["erased"],
-        rebuilding=tuple(_rebuilding(head.get("rebuilding") or (), observed_seq=head["observed_seq"])),
-        causes={int(version): cause for version, cause in (head["causes"] or {}).items()},
-        summary=summary,
-        summaries=tuple(head["summaries"] or ()),
-        standing=standing_of(head["standing"]),
-        at=datetime.fromisoformat(head["at"]) if "at" in head else None,
-        values=row["state"] or {},
-    )
-
-
 def _elsewhere_of(found: dict[str, Any]) -> Elsewhere:
     row = found["message"] | {"content_hash": b"", "erased_at": None}
-    created_at = datetime.fromisoformat(row["created_at"])
-    return Elsewhere(conversation=found["key"], message=message_of(row | {"created_at": created_at}))
+    return Elsewhere(conversation=found["key"], message=message_of(_dated(row)))
 
 
 def _dated(found: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from app.context.model import Ask, Compiled, ContextLimits, Knowledge, Recalled,
 from app.context.reading import SnapshotReader
 from app.context.recalled import within
 from app.context.schemas import ContextIn, ContextQuery
-from app.context.store import PRESENT, ContextStore, Moment, Unchanged
+from app.context.store import PRESENT, ContextStore, Moment
 from app.kit.clock import Clock
 from app.kit.offload import UNKNOWN, offloaded
 from app.kit.repeating import seen
@@ -90,7 +90,7 @@ class ContextService:
         known, likely = (None, False) if kept is None else (kept.mark, kept.held)
         budget = query.message_budget
         read = await self._reader.read(tenant, key, moment, names, message_budget=budget, known=known, likely=likely)
-        if not isinstance(read, Unchanged):
+        if read is not None:
             snapshot, server = read
             size = UNKNOWN if query.explain else body_bytes + work_bytes(snapshot)  # explaining is always slow
             compiled, now = await self._compiled(tenant, query, body, size, snapshot, server)

@@ -16,24 +16,19 @@ the budget (``fitting.fitting_summary``).
   for all is as good and saves a fifth of the call (docs/benchmarks/profile.md).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
-from functools import partial
 from typing import Any
 from uuid import UUID
 
-from app.context.rows import Read, read_of
 from app.facts.standing import standing, standing_mark
 from app.kit.db import Database, Row
-from app.kit.offload import offloaded
 from app.memory.changing.moments import moment
 from app.memory.rows import CONVERSATION, LIVE_NOW, LIVE_THEN, REFLECTION
 from app.state.store import VALUES, scopes_and_names
 
 CAUSES = 8  # of the last versions, told why the prefix broke
 ELSEWHERE_SESSIONS, ELSEWHERE_MESSAGES = 5, 20  # sessions that share the memory, and messages of each, that are told
-ROW_BYTES = 64  # one costs as much to make a message of as so many bytes of a body to read
 LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
 
 STATE = (
@@ -184,15 +179,6 @@ FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 STORED = "/* stored */ SELECT memory_id FROM sessions WHERE id = $1 AND next_seq > $2"
 
 
-class Unchanged(Enum):
-    """The answer to a mark that still holds."""
-
-    UNCHANGED = auto()
-
-
-UNCHANGED = Unchanged.UNCHANGED
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
     """A time in a session's past, by the version or the seq that was the newest then, or both (``moment``)."""
@@ -227,15 +213,15 @@ class ContextStore:
 
     async def snapshot(
         self, session: UUID, budgets: Budgets, names: Collection[str] = (), *, known: str | None = None
-    ) -> Read | Unchanged | None:
-        """The session as it is now, and at least as much of its tail as fits the budget; None: never seen.
+    ) -> list[Row] | None:
+        """The session as it is now, and at least as much of its tail as fits the budget; no rows: never seen.
 
-        ``names`` are the values to read with it. ``known`` is the mark of an earlier read with the same names.
+        ``names`` are the values to read with it. None: it is as it was at an earlier read with the same names, whose
+        mark is ``known``.
         """
         arguments = self._arguments(session, budgets, names)
         rows = await self._fetch(SNAPSHOT, *arguments, known, budgets.elsewhere)
-        unchanged = len(rows) == 1 and rows[0]["head"] is None
-        return UNCHANGED if unchanged else await _read(rows)
+        return None if len(rows) == 1 and rows[0]["head"] is None else rows
 
     async def holds(self, session: UUID, mark: str, names: Collection[str] = ()) -> bool:
         """Whether the mark of an earlier read with these names is still that of the session."""
@@ -246,10 +232,10 @@ class ContextStore:
 
     async def past(
         self, session: UUID, budgets: Budgets, moment: Moment, *, timezone: str, names: Collection[str]
-    ) -> Read | None:
-        """The same at a moment of the past; None: no such moment. ``timezone`` dates a session without messages."""
+    ) -> list[Row]:
+        """The same at a moment of the past; no rows: no such moment. ``timezone`` dates a session without messages."""
         arguments = self._arguments(session, budgets, names)
-        return await _read(await self._fetch(PAST_SNAPSHOT, *arguments, moment.version, moment.seq, timezone))
+        return await self._fetch(PAST_SNAPSHOT, *arguments, moment.version, moment.seq, timezone)
 
     def _arguments(self, session: UUID, budgets: Budgets, names: Collection[str]) -> tuple[Any, ...]:
         return (
@@ -279,7 +265,3 @@ class ContextStore:
         async with self._database.connection() as connection:
             found: UUID | None = await connection.fetchval(STORED, session, seq)
         return found
-
-
-async def _read(rows: Sequence[Row]) -> Read | None:
-    return await offloaded(partial(read_of, rows), size=ROW_BYTES * len(rows))

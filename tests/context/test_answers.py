@@ -16,7 +16,7 @@ from app.context.answers import NOTHING, Answers, Kept, Names, asked, kept_of
 from app.context.compile import compile_context
 from app.context.previous import PreviousCalls
 from app.context.schemas import ContextIn, ContextQuery
-from app.context.store import UNCHANGED, Budgets, ContextStore
+from app.context.store import Budgets, ContextStore
 from app.sessions.store import session_id
 from app.state.templates import Scope
 from tests.conftest import Service, StartService
@@ -199,9 +199,10 @@ async def test_an_unchanged_session_is_not_read_again(service: Service) -> None:
     first = await service.client.get("/sessions/s1/context")
     store = ContextStore(service.app.state.database)
     found = await store.snapshot(session_id("default", "s1"), BUDGETS)
-    assert isinstance(found, tuple)
-    assert await store.snapshot(session_id("default", "s1"), BUDGETS, known=found[0].mark) is UNCHANGED
-    assert await store.snapshot(uuid4(), BUDGETS, known=found[0].mark) is None
+    assert found
+    mark = found[0]["head"]["mark"]
+    assert await store.snapshot(session_id("default", "s1"), BUDGETS, known=mark) is None
+    assert await store.snapshot(uuid4(), BUDGETS, known=mark) == []
     for _ in range(3):  # the third is expected to be the same, and only asked for
         again = await service.client.get("/sessions/s1/context")
         assert (again.headers["etag"], again.json()["payload"]) == (first.headers["etag"], first.json()["payload"])
@@ -214,8 +215,8 @@ async def test_a_mark_holds_until_something_is_written(service: Service, names: 
     for write in (say, note, set_state, configure):
         await service.client.get("/sessions/s1/context", params=WAIT)  # until nothing is at work any more
         found = await store.snapshot(session, BUDGETS, names)
-        assert isinstance(found, tuple)
-        mark = found[0].mark or ""
+        assert found
+        mark = found[0]["head"]["mark"]
         assert await store.holds(session, mark, names)
         assert not await store.holds(uuid4(), mark, names)
         await write(service, "s1", 7)
