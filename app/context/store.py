@@ -1,6 +1,6 @@
 """The read behind a context, present or past: one statement, one snapshot (architecture.md section 3).
 
-The first row is the head: session and memory as one JSON value, what is known and noted as another, and as a third the
+The last row is the head: session and memory as one JSON value, what is known and noted as another, and as a third the
 state that templates use. The notes are ``json``: a ``jsonb`` of them took Postgres five times as long.
 The other rows are the messages of the tail, and the summary that it begins with, which leaves the messages the rest of
 the budget (``fitting.fitting_summary``).
@@ -60,6 +60,10 @@ REBUILDING = """CASE WHEN m.rebuilding <> '[]' THEN (
              SELECT (held->>0)::bigint AS first, (held->>1)::bigint AS last OFFSET 0) AS gap
            WHERE coalesce(held->>2, s.id::text) = s.id::text) END"""
 
+COLUMNS = """g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
+       g.metadata, g.content_hash, g.up_to_seq, g.erased_at"""
+NULLS = ", ".join("NULL" for _ in COLUMNS.split(","))  # in the rows that are no messages
+
 THEN = moment(session="$1", version="$10::bigint", seq="$11::bigint", timezone="$12")
 
 READ = """/* {name} */
@@ -86,10 +90,16 @@ WITH RECURSIVE {moment}, ruled AS (
 ), start AS (
   SELECT greatest(shown_from_seq, max(low) - $5) AS seq FROM seek, session GROUP BY shown_from_seq
 )
-SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name, NULL::json AS parts,
-       NULL::int AS tokens, NULL::bigint AS tokens_before, NULL::timestamptz AS created_at, NULL::bool AS observe,
-       NULL AS trust, NULL::jsonb AS metadata, NULL::bytea AS content_hash, NULL::bigint AS up_to_seq,
-       NULL::timestamptz AS erased_at,
+SELECT {columns}, NULL::jsonb AS head, NULL::json AS notes, NULL::json AS state
+FROM session s, start, LATERAL (
+  SELECT * FROM messages
+  WHERE session_id = (SELECT $1) AND seq BETWEEN start.seq AND s.seq AND kind <> 'summary' OFFSET 0
+) AS g
+UNION ALL
+SELECT {columns}, NULL, NULL, NULL
+FROM session s, messages g WHERE g.session_id = $1 AND g.seq = s.first_shown
+UNION ALL
+SELECT {nulls},
        to_jsonb(s) || jsonb_build_object(
          'causes', (SELECT jsonb_object_agg(version, cause) FROM memory_versions v
                     WHERE v.memory_id = s.memory_id AND v.version > s.version - {causes} AND v.version <= s.version),
@@ -99,7 +109,7 @@ SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name
                     WHERE session_id = (SELECT $1) AND seq > s.observed_seq AND seq < (SELECT seq FROM start)
                       AND erased_at IS NOT NULL AND NOT observe),
          'tail_tokens_before', (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = s.shown_from_seq)
-       ) AS head,
+       ),
        json_build_object(
          'standing', ({standing}),
          'observations', (SELECT json_agg(o ORDER BY o.ordinal) FROM (
@@ -107,32 +117,22 @@ SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name
                             WHERE o.memory_id = s.memory_id AND {live}) AS o),
          'reflections', (SELECT json_agg(r ORDER BY r.level DESC, r.from_seq) FROM (
                            SELECT {reflection}, s.memory_id <> $1 AS shared FROM reflections r
-                           WHERE r.memory_id = s.memory_id AND {live}) AS r){elsewhere}) AS notes,
-       ({state}) AS state
+                           WHERE r.memory_id = s.memory_id AND {live}) AS r){elsewhere}),
+       ({state})
 FROM session s
-UNION ALL
-SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
-       g.metadata, g.content_hash, g.up_to_seq, g.erased_at, NULL, NULL, NULL
-FROM session s, start, LATERAL (
-  SELECT * FROM messages
-  WHERE session_id = (SELECT $1) AND seq BETWEEN start.seq AND s.seq AND kind <> 'summary' OFFSET 0
-) AS g
-UNION ALL
-SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
-       g.metadata, g.content_hash, g.up_to_seq, g.erased_at, NULL, NULL, NULL
-FROM session s, messages g WHERE g.session_id = $1 AND g.seq = s.first_shown
 """
 
 # One row of nothing says that the mark is still the same.
-SAME = """
+SAME = f"""
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM moment WHERE mark = $10
-"""
+SELECT {NULLS}, NULL, NULL, NULL FROM moment WHERE mark = $10
+"""  # noqa: S608 - our own columns
 
 CHANGED = "WHERE mark IS DISTINCT FROM $10"
 
 COMMON = {
+    "columns": COLUMNS,
+    "nulls": NULLS,
     "standing": standing(session="$1", facts_max="$9"),
     "causes": CAUSES,
     "state": STATE,
