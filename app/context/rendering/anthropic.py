@@ -158,7 +158,7 @@ def _tool_use(part: Part) -> Item:
         "type": "tool_use",
         "id": identifier(part["id"], length=ID_LENGTH),
         "name": identifier(part["name"], length=NAME_LENGTH),
-        "input": arguments_object(part["arguments"]),
+        "input": arguments_object(part),
         **CAME_WITH(part),
     }
 

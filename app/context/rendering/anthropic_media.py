@@ -25,7 +25,9 @@ def media_block(part: Part) -> Item | None:
     source = _source(part, IMAGE_TYPES if is_image else DOCUMENT_TYPES)
     if source is None:
         return None
-    return {"type": "image", "source": source, **_scaling(part)} if is_image else _document(source, part)
+    if is_image:
+        return {"type": "image", "source": source, **_scaling(part)}
+    return {"type": "document", "source": source, **_about(part)}
 
 
 def _source(part: Part, types: Collection[str]) -> Item | None:
@@ -58,10 +60,6 @@ def _texts(content: Any) -> list[Item]:
 def _scaling(part: Part) -> Item:
     scaled = fitting(TRANSFORMATIONS, part.get("transformations"))
     return {"transformations": scaled} if scaled else {}
-
-
-def _document(source: Item, part: Part) -> Item:
-    return {"type": "document", "source": source, **_about(part)}
 
 
 def _about(part: Part) -> Item:

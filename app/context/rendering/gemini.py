@@ -129,7 +129,7 @@ class _Contents:
     def _call(self, part: Part) -> Item:
         name = part["name"] if NAME.fullmatch(part["name"]) else identifier(part["name"], length=NAME_LENGTH)
         self._names[part["id"]] = name
-        return {**_id(part["id"]), "name": name, "args": arguments_object(part["arguments"])}
+        return {**_id(part["id"]), "name": name, "args": arguments_object(part)}
 
     def _response(self, part: Part) -> Item:
         call_id = part["tool_call_id"]

@@ -15,7 +15,7 @@ def render(layout: Layout) -> Rendered:
     if layout.volatile:
         part = text_part(layout.volatile.text)
         if thread.last_role in {Role.USER, Role.TOOL}:
-            thread.messages[-1]["content"].append(part)
+            thread.go_on([part])
         else:
             thread.add(Role.USER, [part])
     system = [text_part(block.text) for block in layout.system]

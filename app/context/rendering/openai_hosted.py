@@ -26,7 +26,7 @@ def hosted(call: Part, result: Part) -> list[Item]:
     if kind == MCP_CALL:
         asked: Item = {"name": call["name"], "arguments": arguments_text(call)}
     else:
-        asked = {key: value for key, value in arguments_object(call["arguments"]).items() if key in fields}
+        asked = {key: value for key, value in arguments_object(call).items() if key in fields}
     answered = _held(kind, held, result["output"]) if error is None else _beside(error, kind, held, result["output"])
     more = rest(call, "id", "name", "arguments", "arguments_json", *asked, *answered)
     item = fitting(HOSTED[kind], {"type": kind, "id": call["id"], **asked, **answered, **more})

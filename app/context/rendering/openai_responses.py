@@ -292,14 +292,14 @@ def _input(part: Part, role: Role) -> Item:
 
 
 def _image(part: Part) -> Item | None:
-    held = {"image_url": image_url(part), "file_id": file_id(part)}
-    given = {key: value for key, value in held.items() if value}
+    given = _given(image_url=image_url(part), file_id=file_id(part))
     return {"type": "input_image", "detail": image_detail(part) or "auto", **given} if given else None
 
 
 def _file(part: Part) -> Item | None:
-    if shown := file_data(part):
-        return {"type": "input_file", **shown}
-    held = {"file_url": file_url(part), "file_id": file_id(part)}
-    given = {key: value for key, value in held.items() if value}
+    given = file_data(part) or _given(file_url=file_url(part), file_id=file_id(part))
     return {"type": "input_file", **given} if given else None
+
+
+def _given(**fields: str | None) -> Item:
+    return {key: value for key, value in fields.items() if value}

@@ -73,36 +73,30 @@ def _plain(value: object) -> object:
     return {key: either(text, number, flag)(one) for key, one in mapping(value).items()}
 
 
-FOUND = fields(
-    {},
-    {
-        "attributes": nullable(_plain),
-        "file_id": text,
-        "filename": text,
-        "score": number,
-        "text": text,
-    },
+FOUND = fields({}, {"attributes": nullable(_plain), "file_id": text, "filename": text, "score": number, "text": text})
+MCP_TOOL = fields({"input_schema": anything, "name": text}, {"annotations": anything, "description": OPTIONAL_TEXT})
+SEARCH = either(
+    tagged(
+        "search", optional={"queries": listed(text), "query": text, "sources": listed(tagged("url", {"url": text}))}
+    ),
+    tagged("open_page", optional={"url": OPTIONAL_TEXT}),
+    tagged("find_in_page", {"pattern": text, "url": text}),
 )
 
-HOSTED: Mapping[str, Shape] = {
-    "code_interpreter_call": tagged(
-        "code_interpreter_call",
+# By their type: what is required beside it and the id, and what is not.
+_HOSTED: Mapping[str, tuple[Mapping[str, Shape], Mapping[str, Shape]]] = {
+    "code_interpreter_call": (
         {
-            "id": text,
             "code": OPTIONAL_TEXT,
             "container_id": text,
             "outputs": nullable(listed(either(tagged("logs", {"logs": text}), tagged("image", {"url": text})))),
             "status": one_of(*ENDED, "interpreting", "failed"),
         },
+        {},
     ),
-    "file_search_call": tagged(
-        "file_search_call",
-        {"id": text, "queries": listed(text), "status": SEARCHED},
-        {"results": nullable(listed(FOUND))},
-    ),
-    "image_generation_call": tagged(
-        "image_generation_call",
-        {"id": text, "result": OPTIONAL_TEXT, "status": one_of("in_progress", "completed", "generating", "failed")},
+    "file_search_call": ({"queries": listed(text), "status": SEARCHED}, {"results": nullable(listed(FOUND))}),
+    "image_generation_call": (
+        {"result": OPTIONAL_TEXT, "status": one_of("in_progress", "completed", "generating", "failed")},
         {
             "action": one_of("generate", "edit", "auto"),
             "background": one_of("transparent", "opaque", "auto"),
@@ -113,9 +107,8 @@ HOSTED: Mapping[str, Shape] = {
             "size": text,
         },
     ),
-    "mcp_call": tagged(
-        "mcp_call",
-        {"id": text, "arguments": text, "name": text, "server_label": text},
+    "mcp_call": (
+        {"arguments": text, "name": text, "server_label": text},
         {
             "approval_request_id": text,
             "error": MCP_ERROR,
@@ -123,37 +116,12 @@ HOSTED: Mapping[str, Shape] = {
             "status": one_of(*ENDED, "calling", "failed"),
         },
     ),
-    "mcp_list_tools": tagged(
-        "mcp_list_tools",
-        {
-            "id": text,
-            "server_label": text,
-            "tools": listed(
-                fields(
-                    {"input_schema": anything, "name": text}, {"annotations": anything, "description": OPTIONAL_TEXT}
-                )
-            ),
-        },
-        {"error": text},
-    ),
-    "web_search_call": tagged(
-        "web_search_call",
-        {
-            "id": text,
-            "action": either(
-                tagged(
-                    "search",
-                    optional={
-                        "queries": listed(text),
-                        "query": text,
-                        "sources": listed(tagged("url", {"url": text})),
-                    },
-                ),
-                tagged("open_page", optional={"url": OPTIONAL_TEXT}),
-                tagged("find_in_page", {"pattern": text, "url": text}),
-            ),
-            "status": SEARCHED,
-        },
+    "mcp_list_tools": ({"server_label": text, "tools": listed(MCP_TOOL)}, {"error": text}),
+    "web_search_call": (
+        {"action": SEARCH, "status": SEARCHED},
         {"results": listed(mapping)},  # which OpenAI sends where it is asked to, though its types do not name them
     ),
+}
+HOSTED: Mapping[str, Shape] = {
+    kind: tagged(kind, {"id": text, **required}, optional) for kind, (required, optional) in _HOSTED.items()
 }

@@ -47,7 +47,5 @@ def _own(turn: Turn, provider: str) -> list[tuple[str, Part, Part]]:
     calls = {part["id"]: part for part in native if part["type"] == PartType.TOOL_CALL}
     results = {part["tool_call_id"]: part for part in native if part["type"] == PartType.TOOL_RESULT}
     told = (part.get("id", part.get("tool_call_id")) for part in turn.parts)
-    ids = Counter(
-        id_ for id_ in told if isinstance(id_, str)
-    )  # on a text it is a field of the caller's, and may be any JSON
+    ids = Counter(id_ for id_ in told if isinstance(id_, str))  # a text's is the caller's, and may be any JSON
     return [(id_, call, results[id_]) for id_, call in calls.items() if id_ in results and ids[id_] == PAIR]

@@ -80,13 +80,14 @@ def arguments_text(part: Part) -> str:
     return as_text(part.get("arguments_json", part["arguments"]))
 
 
-def arguments_object(arguments: Any) -> dict[str, Any]:
-    """Arguments as the object some providers want.
+def arguments_object(part: Part) -> dict[str, Any]:
+    """A call's arguments as the object some providers want.
 
     What the model sent as broken JSON is kept under ``arguments``, and so is what is read but cannot be written again:
     orjson reads objects four times as deep as it writes.
     """
-    value = _read(arguments) if isinstance(arguments, str) else arguments
+    value = part["arguments"]
+    value = _read(value) if isinstance(value, str) else value
     return value if isinstance(value, dict) else {"arguments": value}
 
 
