@@ -21,9 +21,9 @@ from app.configs import auth_config, context_limits, ending_config
 from app.context.answers import Answers
 from app.context.diff_store import DiffStore
 from app.context.previous import PreviousCalls
-from app.context.profile import facts_max
 from app.context.reading import SnapshotReader
 from app.context.service import ContextService
+from app.context.stages.profile import facts_max
 from app.context.store import ContextStore
 from app.diagnostics.backlog_store import BacklogStore
 from app.diagnostics.metrics import Metrics

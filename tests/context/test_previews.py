@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.context.compile import compile_context
 from app.context.model import Compiled, Format, Verdict
-from app.context.previews import END_CHARS, HEAD_CHARS, previewed_seqs, with_previews
+from app.context.stages.previews import END_CHARS, HEAD_CHARS, previewed_seqs, with_previews
 from app.sessions.counting import message_tokens
 from app.sessions.model import Kind, Message, Role
 from tests.context.building import (

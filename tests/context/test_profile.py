@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from app.context.compile import compile_context
 from app.context.model import Compiled, Knowledge
-from app.context.profile import CHARACTERS_KEPT, LINE_TOKENS_MIN, facts_max, profile_block, profile_decisions
+from app.context.stages.profile import CHARACTERS_KEPT, LINE_TOKENS_MIN, facts_max, profile_block, profile_decisions
 from app.context.wording import known_line
 from app.facts.model import Author, Category, Source
 from app.facts.standing import Standing, StandingFact, spread
