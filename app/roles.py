@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from opentelemetry.trace import Tracer
 
 from app.choosing import Chosen, ChosenModels, chosen_models
+from app.diagnostics.overview import NamedRole
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED
 from app.llm.build import build_model
 from app.llm.embedding import EmbeddingConfig
 from app.llm.embedding_build import GuardedEmbedder, build_embedder
-from app.llm.guard import Guard, GuardConfig, GuardedModel, NamedRole
+from app.llm.guard import Guard, GuardConfig, GuardedModel
 from app.llm.port import LlmConfig, Model, Provider
 from app.memory.extracting.extractor import ModelExtractor
 from app.memory.extractive.roles import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector

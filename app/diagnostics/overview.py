@@ -5,7 +5,7 @@ state of the process is for an admin, as ``/metrics`` is.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.diagnostics.backlog_store import OWN_MAX, Backlog, BacklogStore, Failing
@@ -14,11 +14,22 @@ from app.diagnostics.metrics import AGES
 from app.diagnostics.operation_schemas import OverviewOut
 from app.kit.clock import Clock
 from app.kit.db import EVERY_TENANT, Database, acting_for
-from app.llm.guard import Condition, NamedRole
+from app.llm.guard import Condition, Guard
 from app.memory.charging import Charging
 from app.memory.status import MemoryStatus
 from app.recall.indexer import Indexer
 from app.recall.vectorizing import Vectorizing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRole:
+    """Who does a part of the memory's work. No ``guard``: it is built in, and calls nobody."""
+
+    role: str
+    provider: str
+    model: str
+    small_model: str | None = None
+    guard: Guard | None = None
 
 
 class Overview:

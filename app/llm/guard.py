@@ -91,17 +91,6 @@ class Condition:
     answered_seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedRole:
-    """Who does a part of the memory's work. No ``guard``: it is built in, and calls nobody."""
-
-    role: str
-    provider: str
-    model: str
-    small_model: str | None = None
-    guard: "Guard | None" = None
-
-
 class Guard:
     """Shared by all models of one provider."""
 
