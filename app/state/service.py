@@ -62,15 +62,16 @@ class StateService:
             for index, text in enumerate(given):
                 check_text(text, json_pointer(name, index), characters_max=self._config.template_characters_max)
         texts = [*asked.template, *asked.system]
-        none: tuple[None, dict[str, str]] = None, {}
-        values, refused = none if asked.session is None else await self._linted_values(tenant, asked.session, texts)
+        values, refused = await self._linted_values(tenant, asked.session, texts)
         work = partial(lint, texts, values, refused, findings_max=self._config.lint_findings_max)
         return await offloaded(work, size=sum(map(len, texts)))
 
     async def _linted_values(
-        self, tenant: str, key: str, texts: Sequence[str]
-    ) -> tuple[dict[str, Any], dict[str, str]]:
+        self, tenant: str, key: str | None, texts: Sequence[str]
+    ) -> tuple[dict[str, Any] | None, dict[str, str]]:
         """What the session has: its state, and an empty text for each artifact; and why it refuses some of these."""
+        if key is None:
+            return None, {}
         values = (await self.state(tenant, key)).values
         of_artifacts = f"{{{Scope.ARTIFACT}."
         if not any(of_artifacts in text for text in texts):
