@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from app.artifacts.service import ArtifactService
@@ -44,9 +45,13 @@ class SnapshotReader:
         self._artifacts = artifacts
         self._clock = clock
         self._profile_tokens = profile_tokens
-        self._elsewhere_tokens = elsewhere_tokens
-        self._service = memory.rules({})
-        self._preset_budgets = {name: values["message_budget"] for name, values in PRESETS.items()}
+        service = memory.rules({})
+        self._budgets = Budgets(
+            presets={name: values["message_budget"] for name, values in PRESETS.items()},
+            service=service.message_budget or 0,
+            enabled=service.enabled,
+            elsewhere=elsewhere_tokens,
+        )
 
     async def read(
         self,
@@ -69,7 +74,8 @@ class SnapshotReader:
         stored = [name for scope in STORED for name in names[scope]]
         if likely and known is not None and await self._store.holds(session, known, stored):
             return None
-        rows = await self._rows(key, session, moment, self._budgets(message_budget), stored, known=known)
+        budgets = replace(self._budgets, asked=message_budget)
+        rows = await self._rows(key, session, moment, budgets, stored, known=known)
         if rows is None:
             return None
         server = self._clock.now()
@@ -79,13 +85,13 @@ class SnapshotReader:
             server = then or server
         else:
             values = await self._state.tenant_values(tenant, stored) if stored else {}
-            snapshot = replace(_empty(key, self._memory.rules({}), server), values=values)
+            snapshot = _empty(key, self._memory.rules({}), server, values)
         texts = await self._artifact_texts(session, names[Scope.ARTIFACT])
         told = replace(
             snapshot,
             values={**snapshot.values, **texts},
             profile_tokens=self._profile_tokens,
-            elsewhere_tokens=self._elsewhere_tokens,
+            elsewhere_tokens=self._budgets.elsewhere,
             part_bytes_inline_max=self._artifacts.part_bytes_inline_max,
         )
         return told, server
@@ -116,15 +122,6 @@ class SnapshotReader:
         texts = await self._artifacts.texts(session, [name.removeprefix(prefix) for name in names])
         return {prefix + name: text for name, text in texts.items()}
 
-    def _budgets(self, asked: int | None) -> Budgets:
-        return Budgets(
-            asked=asked,
-            presets=self._preset_budgets,
-            service=self._service.message_budget or 0,
-            enabled=self._service.enabled,
-            elsewhere=self._elsewhere_tokens,
-        )
-
 
 def _refuse(key: str, moment: Moment, *, newest_version: int, newest_seq: int) -> None:
     """Raise what of a moment is not there; nothing for the empty past of a session never seen."""
@@ -136,7 +133,7 @@ def _refuse(key: str, moment: Moment, *, newest_version: int, newest_seq: int) -
         raise VersionNotFound(f"version {moment.version} was not the newest while message {moment.seq} was")
 
 
-def _empty(key: str, rules: Rules, now: datetime) -> Snapshot:
+def _empty(key: str, rules: Rules, now: datetime, values: dict[str, Any]) -> Snapshot:
     return Snapshot(
         key=key,
         version=0,
@@ -149,4 +146,5 @@ def _empty(key: str, rules: Rules, now: datetime) -> Snapshot:
         reflections=(),
         observations=(),
         tail=(),
+        values=values,
     )

@@ -198,10 +198,10 @@ class Budgets:
     the whole log, from the end of a summary that needs no notes beside it.
     """
 
-    asked: int | None
     presets: Mapping[str, int]
     service: int
     enabled: bool
+    asked: int | None = None
     elsewhere: int = 0
 
 

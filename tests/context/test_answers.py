@@ -26,7 +26,7 @@ from tests.memory.changing.test_retaining import after
 EXAMPLES = 200 if "LONG" in os.environ else 3
 SESSION = uuid4()
 WAIT = {"wait_ms": 50_000}
-BUDGETS = Budgets(asked=None, presets={}, service=45_000, enabled=True)
+BUDGETS = Budgets(presets={}, service=45_000, enabled=True)
 NAMES: Names = dict.fromkeys(Scope, ())
 
 Write = Callable[[Service, str, int], Awaitable[None]]

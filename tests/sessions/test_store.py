@@ -17,7 +17,7 @@ from app.sessions.model import Kind, MemoryDefaults, NewMessage, Role, Trust
 from app.sessions.store import SessionStore, session_id
 
 DEFAULTS = MemoryDefaults(wake_tokens=1_000, early_tokens=1_000, cache_ttl=300.0, timezone="UTC")
-BUDGETS = Budgets(asked=None, presets={}, service=8_000, enabled=True)
+BUDGETS = Budgets(presets={}, service=8_000, enabled=True)
 
 
 def message(name: str) -> NewMessage:
