@@ -194,6 +194,22 @@ async def test_what_is_kept_is_what_would_be_compiled_whatever_happens_in_either
             assert await told(keeping, key, query, body) == await told(compiling, key, query, body)
 
 
+@pytest.mark.parametrize("write", [say, change, erase, observe, delete])
+async def test_what_is_kept_in_a_shared_memory_is_what_would_be_compiled_whatever_another_session_does(
+    pair: tuple[Service, Service], write: Write
+) -> None:
+    keeping, compiling = pair
+    shared = {"resource_id": "ana", "config": {"scope": "resource"}}
+    for key in ("monday", "tuesday"):
+        await keeping.client.put(f"/sessions/{key}", json=shared)
+        await say(keeping, key, 0)
+    before = await told(keeping, "monday", {}, None)
+    await write(keeping, "tuesday", 0)
+    await keeping.client.get("/sessions/monday/context", params=WAIT)
+    after = await told(keeping, "monday", {}, None)
+    assert before != after == await told(compiling, "monday", {}, None)
+
+
 async def test_an_unchanged_session_is_not_read_again(service: Service) -> None:
     await service.append("s1", {"role": "user", "content": "hello"})
     first = await service.client.get("/sessions/s1/context")
