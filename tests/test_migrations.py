@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,6 +22,7 @@ from app.facts.worth import worth
 from app.kit.errors import StartError
 from app.kit.migrate import alembic_config, current_revision, head_revision, upgrade
 from app.recall.tables import PENDING_KILOBYTES
+from tests.journeys.looks import until
 
 ROOT = Path(__file__).parents[1]
 
@@ -207,6 +209,11 @@ async def test_facts_from_before_their_words_had_a_time_and_a_worth_get_both(fre
     ]
 
 
+WANTED = """
+SELECT coalesce(array_agg(relation::regclass::text), '{}') FROM pg_locks
+WHERE NOT granted AND relation IS NOT NULL
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
 SHARING = """
 WITH memory AS (
   INSERT INTO memories (id, tenant, scope, wake_tokens, log_version)
@@ -256,6 +263,32 @@ async def test_versions_of_a_shared_memory_keep_of_each_session_where_it_moved(f
     left = await connection.fetch("SELECT cursors FROM memory_versions ORDER BY memory_id <> $1, version", memory)
     assert [json.loads(row["cursors"]) for row in left] == [*told, json.loads(alone)]
     await connection.close()
+
+
+async def test_where_a_request_and_the_migrations_wait_for_each_other_they_begin_anew_and_hold_up_none(
+    fresh_url: str,
+) -> None:
+    await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0023")
+    request, other, looking = [await asyncpg.connect(fresh_url) for _ in range(3)]
+    await request.execute("SET deadlock_timeout = '1h'")  # else it may be the one that Postgres ends
+    read = request.transaction()
+    await read.start()
+    await request.fetch("SELECT FROM sessions")
+    async with other.transaction():
+        await other.execute("LOCK TABLE memory_versions")
+        migrating = asyncio.create_task(upgrade(fresh_url))
+        await until(partial(looking.fetchval, WANTED), lambda tables: "memory_versions" in tables)
+        waiting = asyncio.create_task(request.fetch("SELECT FROM facts"))  # which migration 0024 has locked
+        await until(partial(looking.fetchval, WANTED), lambda tables: "facts" in tables)
+    await waiting
+    await until(partial(looking.fetchval, WANTED), lambda tables: bool(tables) or migrating.done())
+    read_meanwhile = (await asyncio.wait({asyncio.create_task(other.fetch("SELECT FROM facts"))}, timeout=20))[0]
+    await read.rollback()
+    await migrating
+    assert read_meanwhile  # which waited behind the migrations, as they for the request
+    assert await current_revision(looking) == head_revision()
+    for connection in (request, other, looking):
+        await connection.close()
 
 
 async def test_a_database_that_is_not_there_is_one_clear_line(postgres: str) -> None:
