@@ -19,17 +19,14 @@ UNDONE: Final = lazy_pattern(
     re.IGNORECASE,
 )
 DECISION: Final = anywhere(
-    r"entschieden|beschlossen|vereinbart|ausgemacht|geeinigt|(?:ich|wir) entscheide\w* (?:mich|uns)|wir (?:nehmen"
-    r"|bleiben bei"
-    r"|setzen auf|verwenden|nutzen|gehen mit)|ich nehme d(?:en|as|ie)|(?:die|unsere|meine) entscheidung (?:ist|fiel"
-    r"|steht)"
-    r"|ich bestätige|bitte (?:stornier\w+|buch\w+|storno)",
-    r"decid[ií]|decidimos|decidido|acordamos|acordado|opt(?:é|amos|ado) por|eleg(?:í|imos|ido)|(?:nos quedamos"
-    r"|me quedo|vamos)"
-    r" con|(?:mi|nuestra|la) decisión (?:final )?es|adelante con",
-    r"(?:j'ai|nous avons|on a) (?:finalement |enfin )?(?:décidé|choisi|opté|convenu)|(?:on|nous) (?:part\w*"
-    r"|rest\w*) sur"
-    r"|(?:on|je) prend(?:s|ra)?|c'est décidé|(?:ma|notre|la) décision est|je confirme",
+    r"entschieden|beschlossen|vereinbart|ausgemacht|geeinigt|(?:ich|wir) entscheide\w* (?:mich|uns)"
+    r"|wir (?:nehmen|bleiben bei|setzen auf|verwenden|nutzen|gehen mit)|ich nehme d(?:en|as|ie)"
+    r"|(?:die|unsere|meine) entscheidung (?:ist|fiel|steht)|ich bestätige|bitte (?:stornier\w+|buch\w+|storno)",
+    r"decid[ií]|decidimos|decidido|acordamos|acordado|opt(?:é|amos|ado) por|eleg(?:í|imos|ido)"
+    r"|(?:nos quedamos|me quedo|vamos) con|(?:mi|nuestra|la) decisión (?:final )?es|adelante con",
+    r"(?:j'ai|nous avons|on a) (?:finalement |enfin )?(?:décidé|choisi|opté|convenu)"
+    r"|(?:on|nous) (?:part\w*|rest\w*) sur|(?:on|je) prend(?:s|ra)?|c'est décidé|(?:ma|notre|la) décision est"
+    r"|je confirme",
     r"escolh(?:i|emos|ido)|optei|optámos|optamos|combin(?:ei|ámos|amos|ado)|(?:ficamos|fico|vamos) com|ficou decidido"
     r"|(?:minha|nossa|a) decisão é",
     r"deciso|scelto|optato|concordato|stabilito|(?:andiamo|restiamo|resto|vado) con|(?:la|mia|nostra) decisione è"
@@ -59,41 +56,35 @@ RULE: Final = lazy_pattern(
 )
 _LIKES: Final = anywhere(
     r"bevorzug\w+|ich (?:mag|liebe|hasse)|mag ich|am liebsten|(?:ich|wir) \w+ (?:\w+ ){0,4}?(?:gern|gerne|lieber"
-    r"|ungern)"
-    r"|lieblings\w+|\w*allergi(?:sch|e|en|ker|kerin)|unverträglichkeit|vertrage? (?:ich )?kein\w*|nicht ausstehen"
-    r"|kann ich nicht leiden",
+    r"|ungern)|lieblings\w+|\w*allergi(?:sch|e|en|ker|kerin)|unverträglichkeit|vertrage? (?:ich )?kein\w*"
+    r"|nicht ausstehen|kann ich nicht leiden",
     r"prefiero|preferimos|preferiría|me (?:gustan?|encantan?|apasionan?)|no (?:soporto|aguanto)|odio|detesto"
-    r"|favorit[oa]s?"
-    r"|alérgic[oa]s?|alergias?|intoleran(?:te|cia)s?",
+    r"|favorit[oa]s?|alérgic[oa]s?|alergias?|intoleran(?:te|cia)s?",
     r"je (?:préfère|préférerais|déteste|hais|n'aime|ne supporte)|j'(?:aime(?!rais)|adore)|nous (?:préférons|aimons)"
-    r"|préférée?s?"
-    r"|allergi(?:ques?|es?)|intoléran(?:te?|ce)s?",
+    r"|préférée?s?|allergi(?:ques?|es?)|intoléran(?:te?|ce)s?",
     r"prefiro|gosto|gostamos|adoro|detesto|odeio|não suporto|preferid[oa]s?|alergi(?:a|as)",
     r"preferisco|preferiamo|mi (?:piace|piacciono)|non sopporto|preferit[oaie]|allergi(?:c[oahie]+|a|e)"
     r"|intolleran(?:te|za|ti)",
 )
 PREFERENCE: Final = lazy_pattern(rf"{RULE.pattern}|{_LIKES.pattern}", re.IGNORECASE)
 NEXT_STEP: Final = anywhere(
-    r"(?:ich|wir) (?:werden?|planen?|will|wollen|muss|müssen|möchten?|soll(?:en)?|haben? vor)|(?:werde|will|muss"
-    r"|möchte) ich|habe ich vor"
-    r"|(?<!guten )(?<!am )(?<!jeden )(?<!diesen )morgen(?! früh)|nächste[nrsm]? (?:woche|monats?|jahr|schritte?"
-    r"|montag|dienstag"
-    r"|mittwoch|donnerstag|freitag|samstag|sonntag)|bis (?:montag|dienstag|mittwoch|donnerstag|freitag|samstag"
-    r"|sonntag|zum \d+)"
-    r"|fällig|geplant|erinnere mich|abgabetermin|deadline",
+    r"(?:ich|wir) (?:werden?|planen?|will|wollen|muss|müssen|möchten?|soll(?:en)?|haben? vor)"
+    r"|(?:werde|will|muss|möchte) ich|habe ich vor|(?<!guten )(?<!am )(?<!jeden )(?<!diesen )morgen(?! früh)"
+    r"|nächste[nrsm]? (?:woche|monats?|jahr|schritte?|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)"
+    r"|bis (?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|zum \d+)|fällig|geplant|erinnere mich"
+    r"|abgabetermin|deadline",
     r"voy a|vamos a|(?:tengo|tenemos) que|pienso|planeo|quiero|queremos|debo|(?<!la )(?<!esta )(?<!buena )mañana"
     r"|próxim[oa]s? (?:semana|mes|año|pasos?|lunes|martes|miércoles|jueves|viernes)|fecha límite|semana que viene"
     r"|recuérdame|[a-z]{2,}(?:ar|er|ir)é",
-    r"je (?:vais|dois|veux|compte|prévois)|(?:nous allons|on va|nous devons|nous voulons)|demain|(?:semaine"
-    r"|année) prochaine|mois prochain"
-    r"|prochaines? étapes?|date limite|échéance|rappelle-moi|j'ai (?:prévu|l'intention)|je [a-zé]+rai",
+    r"je (?:vais|dois|veux|compte|prévois)|(?:nous allons|on va|nous devons|nous voulons)|demain"
+    r"|(?:semaine|année) prochaine|mois prochain|prochaines? étapes?|date limite|échéance|rappelle-moi"
+    r"|j'ai (?:prévu|l'intention)|je [a-zé]+rai",
     r"(?:vou|vamos) \w+r|(?:tenho|temos) (?:de|que)|preciso de|quero|queremos|pretendo|planej?o|amanhã"
-    r"|próxim[oa]s? (?:semana|mês|ano"
-    r"|passos?|segunda|terça|quarta|quinta|sexta)|semana que vem|lembra-me|me lembre|[a-z]{2,}(?:ar|er|ir)ei",
+    r"|próxim[oa]s? (?:semana|mês|ano|passos?|segunda|terça|quarta|quinta|sexta)|semana que vem|lembra-me|me lembre"
+    r"|[a-z]{2,}(?:ar|er|ir)ei",
     r"devo|dobbiamo|voglio|vogliamo|ho intenzione|conto di|penso di|sto per|domani|(?:settimana|anno|mese) prossim[oa]"
-    r"|prossim[oaie] (?:settimana|anno|mese|passo|passi)|ricordami|[a-z]{2,}rò|[a-z]{3,}eremo|entro (?:il|l'|lunedì"
-    r"|martedì|mercoledì"
-    r"|giovedì|venerdì)",
+    r"|prossim[oaie] (?:settimana|anno|mese|passo|passi)|ricordami|[a-z]{2,}rò|[a-z]{3,}eremo"
+    r"|entro (?:il|l'|lunedì|martedì|mercoledì|giovedì|venerdì)",
 )
 ISSUE: Final = anywhere(
     r"fehler(?:meldung)?|problem(?:e|en)?|störung|ausfall|kaputt|abgestürzt|fehlgeschlagen|funktionier\w+ nicht"
@@ -106,13 +97,11 @@ ISSUE: Final = anywhere(
 _DEEDS: Final = (
     (
         r"fertig|erledigt|abgeschlossen|gelöst|behoben|repariert|gebucht|storniert|bestätigt|veröffentlicht|bestanden"
-        r"|gewonnen"
-        r"|erstellt|aktualisiert|geschafft|erstattet"
+        r"|gewonnen|erstellt|aktualisiert|geschafft|erstattet"
     ),
     (
         r"termin(?:é|amos|ad[oa]s?)|resuelt[oa]|solucionad[oa]|arregl(?:é|ad[oa])|reserv(?:é|ad[oa])|cancel(?:é|ad[oa])"
-        r"|confirmad[oa]"
-        r"|publicad[oa]|aprobado|gan(?:é|amos|ado)|completad[oa]|actualizad[oa]"
+        r"|confirmad[oa]|publicad[oa]|aprobado|gan(?:é|amos|ado)|completad[oa]|actualizad[oa]"
     ),
     (
         r"terminée?|résolue?|réparée?|corrigée?|réservée?|annulée?|confirmée?|publiée?|réussi|gagné|remboursée?"
@@ -120,12 +109,11 @@ _DEEDS: Final = (
     ),
     (
         r"terminei|conclu(?:í|ímos|íd[oa])|resolvi(?:d[oa])?|corrigi(?:d[oa])?|reserv(?:ei|ad[oa])|cancel(?:ei|ad[oa])"
-        r"|ganhei|publiquei"
-        r"|atualizad[oa]"
+        r"|ganhei|publiquei|atualizad[oa]"
     ),
     (
-        r"finit[oa]|terminat[oa]|completat[oa]|risolt[oa]|riparat[oa]|corrett[oa]|prenotat[oa]|cancellat[oa]|annullat[oa]"
-        r"|confermat[oa]|pubblicat[oa]|superato|vinto|aggiornat[oa]"
+        r"finit[oa]|terminat[oa]|completat[oa]|risolt[oa]|riparat[oa]|corrett[oa]|prenotat[oa]|cancellat[oa]"
+        r"|annullat[oa]|confermat[oa]|pubblicat[oa]|superato|vinto|aggiornat[oa]"
     ),
 )
 OUTCOME: Final = anywhere(*_DEEDS)
@@ -139,18 +127,15 @@ OWN_DEED: Final = anywhere(
 FIRST_PERSON: Final = anywhere(
     r"ich|mich|mir|mein(?:e[nmrs]?)?|wir|uns|unser\w*|wohne|heiße",
     r"yo|mis?|mí|nos|(?:no|não|non) (?:como|bebo|fumo|mangio|bevo)|nosotr[oa]s|nuestr[oa]s?|soy|estoy|tengo|tenemos"
-    r"|vivo|vivimos|(?<!el )(?<!un )(?<!de )trabajo|trabajamos|hablo"
-    r"|prefiero|preferimos|odio|quiero|queremos|voy|vamos|[a-z]{3,}[aeiá]mos|somos|fui|hice|tuve|estuve|compré"
-    r"|vendí|empecé|viajé"
-    r"|nací|crecí|estudi[éo]|decidí|decidimos|elegí|reservé|gané|perdí|conocí|(?:he|hemos) \w+(?:ado|ido|cho|sto)",
+    r"|vivo|vivimos|(?<!el )(?<!un )(?<!de )trabajo|trabajamos|hablo|prefiero|preferimos|odio|quiero|queremos|voy|vamos"
+    r"|[a-z]{3,}[aeiá]mos|somos|fui|hice|tuve|estuve|compré|vendí|empecé|viajé|nací|crecí|estudi[éo]|decidí|decidimos"
+    r"|elegí|reservé|gané|perdí|conocí|(?:he|hemos) \w+(?:ado|ido|cho|sto)",
     r"je|j'\w*|moi|m'\w*|mon|ma|mes|nous|notre|nos|on (?:a|va|habite|part|prend|reste)",
     r"eu|meus?|minhas?|mim|nós|nosso|nossa|sou|estou|tenho|temos|moro|moramos|trabalho|prefiro|gosto|gostamos|adoro"
-    r"|quero"
-    r"|vou|fui|fiz|tive|estive|comprei|vendi|comecei|nasci|cresci|viajei|escolhi|aprendi|decidi|mudei|somos|falo"
+    r"|quero|vou|fui|fiz|tive|estive|comprei|vendi|comecei|nasci|cresci|viajei|escolhi|aprendi|decidi|mudei|somos|falo"
     r"|detesto|odeio",
     r"io|mi|mio|mia|miei|mie|noi|nostr[oaie]|sono|ho|abito|abitiamo|viviamo|lavoro|lavoriamo|preferisco|preferiamo"
-    r"|voglio|vado"
-    r"|[a-z]{2,}iamo|parlo|adoro|devo|dobbiamo",
+    r"|voglio|vado|[a-z]{2,}iamo|parlo|adoro|devo|dobbiamo",
 )
 SECOND_PERSON: Final = anywhere(
     r"du|dich|dir|dein\w*|euch|euer|ihnen",
@@ -190,13 +175,11 @@ NOT_TOLD: Final = at_start(
 )
 REQUEST: Final = anywhere(
     r"(?:kannst|könntest|würdest) du|(?:können|könnten|würden) sie|bitte|hilf mir|zeig\w* mir|sag\w* mir|gib mir"
-    r"|schreib\w* mir"
-    r"|erklär\w* mir|ich (?:brauche|möchte|hätte gern\w*)|^(?:schreib|erstelle?|finde|übersetze?|fass)",
+    r"|schreib\w* mir|erklär\w* mir|ich (?:brauche|möchte|hätte gern\w*)|^(?:schreib|erstelle?|finde|übersetze?|fass)",
     r"(?:puedes|podrías|podría usted)|por favor|ayúdame|necesito|quisiera|me gustaría|dime|muéstrame|dame|recomiéndame"
     r"|^(?:escribe|crea|haz|busca|explica\w*|traduce)",
     r"(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous|tu peux|vous pouvez|s'il (?:te|vous) plaît|aide[zr]?-moi"
-    r"|j'ai besoin|je voudrais"
-    r"|j'aimerais|dis-moi|montre-moi|donne-moi|^(?:écris|crée|trouve|explique|traduis)",
+    r"|j'ai besoin|je voudrais|j'aimerais|dis-moi|montre-moi|donne-moi|^(?:écris|crée|trouve|explique|traduis)",
     r"(?:podes|podias|você (?:pode|poderia))|por favor|me ajud[ea]|ajuda-me|preciso|gostaria|me diga|diz-me|mostra-me"
     r"|^(?:escreve|escreva|cri[ae]|encontr[ae]|expli(?:ca|que)|traduz[ai]?)",
     r"puoi|potresti|potrebbe|per (?:favore|piacere)|aiutami|ho bisogno|vorrei|dimmi|mostrami|dammi|consigliami"
@@ -204,40 +187,29 @@ REQUEST: Final = anywhere(
 )
 # Greetings, thanks and praise: what is said to be kind, and asserts nothing of the speaker.
 REACTION: Final = at_start(
-    r"hallo|hi|guten (?:morgen|tag|abend)|vielen dank|danke|gern geschehen|(?:na )?(?:super|toll|prima|klasse"
-    r"|perfekt|wunderbar)"
-    r"|alles klar|(?:das|es) (?:ist|klingt|war|freut) (?:ja |so |wirklich |mich |echt |sehr |aber )*(?:schön|toll"
-    r"|super|gut|interessant"
-    r"|lustig|nett|klasse|prima|sehr|spannend)|klingt|wie schön|viel (?:spaß|glück|erfolg)|schönen? \w+|bis (?:bald"
-    r"|dann|später)|tschüss"
-    r"|was für ein\w*|haha\w*",
+    r"hallo|hi|guten (?:morgen|tag|abend)|vielen dank|danke|gern geschehen|(?:na )?(?:super|toll|prima|klasse|perfekt"
+    r"|wunderbar)|alles klar|(?:das|es) (?:ist|klingt|war|freut) (?:ja |so |wirklich |mich |echt |sehr |aber )*(?:schön"
+    r"|toll|super|gut|interessant|lustig|nett|klasse|prima|sehr|spannend)|klingt|wie schön|viel (?:spaß|glück|erfolg)"
+    r"|schönen? \w+|bis (?:bald|dann|später)|tschüss|was für ein\w*|haha\w*",
     r"hola|buen(?:os días|as tardes|as noches)|(?:muchas )?gracias|de nada|(?:genial|perfecto|estupendo|vale)[.!]*$"
-    r"|qué \w+!?$"
-    r"|(?:eso|esto)? ?(?:es|está|suena) (?:muy )?(?:bien|genial|bonito|interesante|estupendo|divertido)"
-    r"|me alegr[oa]|hasta (?:luego|pronto|mañana)"
-    r"|adiós|jaja\w*",
-    r"bonjour|bonsoir|salut|merci|de rien|(?:super|génial|parfait|d'accord|très bien)[ .!]*$|c'est (?:vraiment "
-    r"|très |trop |super )*(?:beau|bien"
-    r"|génial|gentil|super|intéressant|drôle|sympa|parfait)|quelle? \w+|bonne (?:journée|soirée|chance)"
-    r"|à (?:bientôt|demain|plus)|au revoir",
+    r"|qué \w+!?$|(?:eso|esto)? ?(?:es|está|suena) (?:muy )?(?:bien|genial|bonito|interesante|estupendo|divertido)"
+    r"|me alegr[oa]|hasta (?:luego|pronto|mañana)|adiós|jaja\w*",
+    r"bonjour|bonsoir|salut|merci|de rien|(?:super|génial|parfait|d'accord|très bien)[ .!]*$"
+    r"|c'est (?:vraiment |très |trop |super )*(?:beau|bien|génial|gentil|super|intéressant|drôle|sympa|parfait)"
+    r"|quelle? \w+|bonne (?:journée|soirée|chance)|à (?:bientôt|demain|plus)|au revoir",
     r"olá|oi|bom dia|boa (?:tarde|noite|sorte)|(?:muito )?obrigad[oa]|de nada|(?:ótimo|perfeito|legal|fixe"
-    r"|está bem)[ .!]*$"
-    r"|(?:isso )?(?:é|parece|soa) (?:muito )?(?:bom|legal|ótimo|bonito|interessante|giro|fixe)|que (?:bom|legal"
-    r"|giro|lindo|ótimo)|até (?:logo"
-    r"|amanhã|já)|tchau|kkk\w*",
+    r"|está bem)[ .!]*$|(?:isso )?(?:é|parece|soa) (?:muito )?(?:bom|legal|ótimo|bonito|interessante|giro|fixe)"
+    r"|que (?:bom|legal|giro|lindo|ótimo)|até (?:logo|amanhã|já)|tchau|kkk\w*",
     r"ciao|buongiorno|buonasera|salve|(?:molte |mille )?grazie|prego|(?:perfetto|ottimo|benissimo|va bene"
-    r"|d'accordo)[ .!]*$|che bell\w+"
-    r"|(?:è|sembra) (?:molto |davvero )?(?:bello|bellissimo|interessante|carino|divertente|fantastico)|a (?:presto"
-    r"|domani|dopo)|arrivederci",
+    r"|d'accordo)[ .!]*$|che bell\w+|(?:è|sembra) (?:molto |davvero )?(?:bello|bellissimo|interessante|carino"
+    r"|divertente|fantastico)|a (?:presto|domani|dopo)|arrivederci",
 )
 CORRECTION: Final = anywhere(
     r"^(?:nein|não|non), (?!danke|das (?:ist|war) (?:alles|gut)|merci|c'est (?:tout|bon)|obrigad|é (?:tudo|só)|(?:è"
-    r"|e) tutto|grazie|va bene)\w+"
-    r"|ich meinte|(?:ich )?(?:habe?|hab) mich (?:vertan|geirrt|verschrieben|verlesen)|(?:ich wollte"
-    r"|wollte ich) sagen|korrektur|, sondern|doch nicht \w+",
+    r"|e) tutto|grazie|va bene)\w+|ich meinte|(?:ich )?(?:habe?|hab) mich (?:vertan|geirrt|verschrieben|verlesen)"
+    r"|(?:ich wollte|wollte ich) sagen|korrektur|, sondern|doch nicht \w+",
     r"^no, (?:perdón|perdona|espera|digo|mejor (?!no)|es (?:el|la|un|una|a)\b|son (?:los|las)\b|era (?!broma))\w*"
-    r"|^perdón, (?:es|era|son|no)"
-    r"|quise decir|me equivoqué|me he equivocado|corrección|mejor dicho|quería decir|, sino",
+    r"|^perdón, (?:es|era|son|no)|quise decir|me equivoqué|me he equivocado|corrección|mejor dicho|quería decir|, sino",
     r"je voulais dire|me suis trompée?|correction|erreur de ma part|je me corrige",
     r"quis dizer|me enganei|quero dizer|enganei-me|correção|, (?:e )?sim (?=[oa]s? |em |às? |\d)|errei",
     r"volevo dire|mi sono sbagliat[oa]|intendevo|mi correggo|correzione|, anzi|^anzi|, bensì",
