@@ -31,10 +31,9 @@ class _Cue:
         lowered = text.lower()
         if _holds(self.english, lowered, self.unless) or self.other.search(lowered) is not None:
             return True
-        if self.european is None:
+        if self.european is None or not (told := european.said(text)):
             return False
-        said = european.european(text)
-        return said != "" and _holds(self.european, said, self.undone)
+        return _holds(self.european, told, self.undone)
 
 
 def _holds(pattern: re.Pattern[str], text: str, unless: re.Pattern[str] | None) -> bool:
@@ -264,8 +263,7 @@ def is_second_person(sentence: str) -> bool:
 def is_question(sentence: str) -> bool:
     if _QUESTION.search(sentence) is not None or _UNMARKED_QUESTION.fullmatch(sentence) is not None:
         return True
-    said = european.european(sentence)
-    return said != "" and european_cues.UNMARKED_QUESTION.fullmatch(said) is not None
+    return european.has(sentence, european_cues.UNMARKED_QUESTION)
 
 
 def is_request(sentence: str) -> bool:
@@ -273,22 +271,22 @@ def is_request(sentence: str) -> bool:
 
 
 def is_pleasantry(sentence: str) -> bool:
-    return _PLEASANTRY.match(sentence) is not None and not _asserts(european.european(sentence))
+    return _PLEASANTRY.match(sentence) is not None and not _asserts(sentence)
 
 
 def is_reaction(sentence: str) -> bool:
     """It speaks of the other's words or of the other, and asserts nothing of the speaker."""
     if _OPINION.match(sentence) is not None:
         return True
-    said = european.european(sentence)
     if is_second_person(sentence) and not is_first_person(sentence):
-        return not european_cues.RULE.search(said)
-    return said != "" and european_cues.REACTION.match(said) is not None and not _asserts(said)
+        return not european.has(sentence, european_cues.RULE)
+    return european.has(sentence, european_cues.REACTION) and not _asserts(sentence)
 
 
-def _asserts(said: str) -> bool:
+def _asserts(sentence: str) -> bool:
     """What begins with a greeting may tell something: "Hola, me llamo Ana", "No como carne"."""
-    return any(cue.search(said) for cue in (european_lasting.PROFILE, european_cues.PREFERENCE, european_cues.DECISION))
+    telling = (european_lasting.PROFILE, european_cues.PREFERENCE, european_cues.DECISION)
+    return any(european.has(sentence, cue) for cue in telling)
 
 
 def is_error(text: str) -> bool:

@@ -1,8 +1,8 @@
 """Whether a sentence is German, Spanish, French, Portuguese or Italian, and how cues of these are written. Pure.
 
 The cues of all five, a line for each, are in ``european_cues`` and ``european_lasting``. They are searched in what
-``european`` returns, which is nothing for text of another language: most words of theirs are cheap to look for, but not
-in each sentence, and some of them are English words too.
+``said`` returns, which is nothing for text of another language: most words of theirs are cheap to look for, but not in
+each sentence, and some of them are English words too.
 """
 
 import re
@@ -40,7 +40,7 @@ _LETTERS: Final = lazy_pattern("[à-öø-ÿœÀ-ÖØ-Þ¿¡]")
 
 
 @lru_cache(maxsize=TEXTS_KEPT)
-def european(text: str) -> str:
+def said(text: str) -> str:
     """The text with plain apostrophes where it has more words of these languages than of English, else ""."""
     if len(text) > CHARACTERS_MAX:
         return ""
@@ -49,6 +49,12 @@ def european(text: str) -> str:
         return ""
     ours = sum(word in _WORDS for word in words)
     return text.replace("’", "'") if max(1, ours) > sum(word in _ENGLISH for word in words) else ""
+
+
+def has(text: str, cue: re.Pattern[str]) -> bool:
+    """Whether it is of these languages and the cue is found in it; for a text of another none is compiled."""
+    told = said(text)
+    return told != "" and cue.search(told) is not None
 
 
 def is_german(text: str) -> bool:

@@ -1,6 +1,6 @@
 """The words of ``cues`` in German, Spanish, French, Portuguese and Italian, a line for each. Pure.
 
-Only patterns. They are searched in what ``european`` returns.
+Only patterns. They are searched in what ``european.said`` returns.
 """
 
 import re
@@ -145,7 +145,7 @@ SECOND_PERSON: Final = anywhere(
     r"ti|tuo|tua|tuoi|tue|voi|vostr[oaie]",
 )
 UNMARKED_QUESTION: Final = lazy_pattern(
-    r"(?:(?:und|aber|y|pero|et|mais|mas|e|ma|hallo|hola|bonjour|salut|olá|ciao),? )?(?:"
+    r"\A(?:(?:und|aber|y|pero|et|mais|mas|e|ma|hallo|hola|bonjour|salut|olá|ciao),? )?(?:"
     r"(?:wie|was|warum|wieso|wo|wer|wann|welche[rsnm]?|wie viele?) (?:kann|können|könnte|ist|sind|war|soll|sollte"
     r"|muss|macht|mache|wird|geht"
     r"|gibt|hat|habe|heißt|findest|meinst|wäre)|(?:kannst|könntest|weißt|hast|bist|soll|sollte|kann|darf"
@@ -158,7 +158,7 @@ UNMARKED_QUESTION: Final = lazy_pattern(
     r"|você (?:pode|sabe)|devo) "
     r"|(?:come (?:posso|si|faccio|devo)|cosa (?:posso|devo|è|faccio)|quale|quali|dove (?:posso|è|si)|perché"
     r"|quando (?:è|posso)"
-    r"|puoi|dovrei) )[^.!]*[^.!]",
+    r"|puoi|dovrei) )[^.!]*[^.!]\Z",
     re.IGNORECASE,
 )
 ASKED: Final = lazy_pattern(

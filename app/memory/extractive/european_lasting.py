@@ -1,6 +1,6 @@
 """The words of ``lasting`` in German, Spanish, French, Portuguese and Italian, a line for each. Pure.
 
-Only patterns. They are searched in what ``european`` returns.
+Only patterns. They are searched in what ``european.said`` returns.
 """
 
 import re

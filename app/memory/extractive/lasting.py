@@ -1,7 +1,7 @@
 """What of a sentence is worth knowing when its conversation is over (docs/facts.md). Pure.
 
 Surface words in English, Chinese, Japanese and Korean, as in ``cues``, chosen on the dev conversations of docs/eval.md;
-those of five other languages are in ``european``.
+those of five other languages are in ``european_lasting``.
 """
 
 import re
@@ -103,16 +103,13 @@ def tells_of_self(sentence: str) -> bool:
     return (
         _has(sentence, _PROFILE, european_lasting.PROFILE)
         and not _has(sentence, _PASSING, european_lasting.PASSING)
-        and not european_lasting.UNREAL.search(european.european(sentence))
+        and not european.has(sentence, european_lasting.UNREAL)
         and not cues.is_question(sentence)
     )
 
 
 def _has(sentence: str, cue: re.Pattern[str], also: re.Pattern[str]) -> bool:
-    if cue.search(sentence) is not None:
-        return True
-    said = european.european(sentence)
-    return said != "" and also.search(said) is not None
+    return cue.search(sentence) is not None or european.has(sentence, also)
 
 
 def binds(sentence: str) -> bool:
@@ -125,14 +122,13 @@ def _points(sentence: str) -> bool:
     found = _POINTING.search(sentence)
     if found is not None and _words(sentence[: found.start()]) < NAMED_WORDS_MIN and not _specifics(sentence):
         return True
-    said = european.european(sentence)
-    return european_lasting.POINTING.search(said) is not None and not _specifics(sentence)
+    return european.has(sentence, european_lasting.POINTING) and not _specifics(sentence)
 
 
 def _specifics(sentence: str) -> list[str]:
     """Of German without its names, which it does not tell from its nouns."""
     found = specifics(sentence)
-    if found and european.is_german(european.european(sentence)):
+    if found and european.is_german(european.said(sentence)):
         return NUMBER.findall(sentence)
     return found
 

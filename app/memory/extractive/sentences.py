@@ -118,14 +118,10 @@ def _told_and_asked(sentence: str) -> Iterator[str]:
     """What somebody tells of themselves apart from the question that it leads to: the one lasts, the other is over."""
     if cues.is_question(sentence):
         asked = _ASKED.search(sentence) or _ASKED_UNSPACED.search(sentence)
-        asked = asked or european_cues.ASKED.search(european.european(sentence))
+        asked = asked or european_cues.ASKED.search(european.said(sentence))
         told = sentence[: asked.start()] if asked else ""
-        if (
-            asked
-            and cues.is_first_person(told)
-            and not _NOT_TOLD.search(told)
-            and not european_cues.NOT_TOLD.search(european.european(told))
-        ):
+        untold = _NOT_TOLD.search(told) or european.has(told, european_cues.NOT_TOLD)
+        if asked and not untold and cues.is_first_person(told):
             yield told
             sentence = sentence[asked.end() :]
     yield sentence

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.memory.extractive.european import european
+from app.memory.extractive import european
 from app.memory.extractive.extractor import TYPED_CHARACTERS_MAX
 from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.model import ExtractorInput, Item, Origin, Priority, Tag
@@ -157,7 +157,7 @@ async def test_what_leads_to_a_question_in_other_languages_is_told_apart_from_it
     ],
 )
 async def test_words_that_are_english_too_are_no_cues_of_other_languages(text: str) -> None:
-    assert european(text) == ""
+    assert european.said(text) == ""
 
 
 @pytest.mark.parametrize("said_when", ["yesterday", "last week", "two months ago"])
