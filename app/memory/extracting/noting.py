@@ -17,7 +17,7 @@ import structlog
 
 from app.facts import rereading_store
 from app.facts.forgetting import Left
-from app.facts.model import SOURCES_MAX, Author, Fact, FactConfig, NewFact
+from app.facts.model import Fact, FactConfig, NewFact
 from app.facts.rereading import as_told
 from app.facts.store import FactStore
 from app.kit.db import Tx
@@ -26,8 +26,9 @@ from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
 from app.memory.calling import Calling
 from app.memory.extracting import noting_store
-from app.memory.extracting.merging import Merge, Read, merge, said
+from app.memory.extracting.merging import Merge, Read, making_way, merge, said_again
 from app.memory.extracting.reading import Reading, first_unread, new_facts, unread_chunks, unread_messages
+from app.memory.extracting.saying import said
 from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.gates import Verdict
 from app.memory.judging import judged_facts
@@ -172,9 +173,9 @@ class Noting:
         wanted, done = as_told(noted, await rereading_store.told(tx, tenant, resource, loaded.session_id))
         await rereading_store.done(tx, tenant, resource, done)
         for new in wanted:
-            found = await asyncio.to_thread(_merged, list(known.values()), new, read)
+            found = await asyncio.to_thread(merge, list(known.values()), new, read=read)
             if found.same is not None:
-                changed = [_said_again(found.same, new)]
+                changed = [said_again(found.same, new)]
             elif await self._has_room(tx, tenant, resource, known, found, now=loaded.now):
                 added = await self._facts.add(tx, tenant, resource, new)
                 changed = [fact.ended(by=added) for fact in found.ended if fact.id in known]
@@ -195,7 +196,7 @@ class Noting:
         """Whether one more fact may be, which does ``found``; another makes way for it if need be."""
         if len(known) < self._config.facts_max:
             return True
-        gone = _making_way(known.values(), found, now=now)
+        gone = making_way(known.values(), found, now=now)
         if gone is None:
             return False
         before = [replace(fact, replaced_by=None) for fact in known.values() if fact.replaced_by == gone.id]
@@ -203,16 +204,6 @@ class Noting:
         known |= {fact.id: fact for fact in before}
         del known[gone.id]
         return True
-
-
-def _making_way(known: Iterable[Fact], found: Merge, *, now: datetime) -> Fact | None:
-    """The past fact that ended first, else one that the new one ends. What a caller noted makes way for nothing."""
-    noted = [fact for fact in known if fact.author is Author.EXTRACTOR and fact != found.ended_by]
-    own = [fact for fact in noted if all(source.text is not None for source in fact.sources)]
-    past = [fact for fact in own if fact.valid_to is not None and fact.valid_to <= now]
-    if past:
-        return min(past, key=lambda fact: (fact.valid_to or fact.valid_from, fact.id))
-    return next((fact for fact in own if fact in found.ended), None)
 
 
 @cache
@@ -229,24 +220,3 @@ def _without_secrets(items: Iterable[Item]) -> list[Item]:
 def _as_assigned(text: str) -> str:
     """``my API_key: 4f9a`` of "my API key is 4f9a", as the patterns read it."""
     return _TOLD.sub(": ", _KEY.sub("_", text))
-
-
-def _merged(known: Sequence[Fact], new: NewFact, read: Read) -> Merge:
-    """One that somebody has ended stands beside all others, as it did."""
-    if new.valid_to is None:
-        return merge(known, new, read=read)
-    return Merge(same=next((fact for fact in known if fact.says(new)), None))
-
-
-def _said_again(fact: Fact, new: NewFact) -> Fact:
-    """The fact, with what says it too. In a caller's words it rests on what the caller says alone.
-
-    Where there is no more room the oldest that it was taken from makes way, but for the first, which has its words: the
-    oldest sessions are deleted first, and it goes on with the newest.
-    """
-    others = fact.lacking(new.sources)
-    over = max(0, len(fact.sources) + len(others) - SOURCES_MAX)
-    taken = [source for source in fact.sources[1:] if source.text is not None]
-    if fact.author is Author.CALLER or over > len(taken):
-        return fact
-    return replace(fact, sources=(*(source for source in fact.sources if source not in taken[:over]), *others))
