@@ -4,7 +4,7 @@ Source: memory-rules.md section 2 (settings and presets), 3 (when), 4 and 5 (obs
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -87,6 +87,15 @@ COMMON: dict[str, Any] = {
     "instruction": None,
     "timezone": "UTC",
 }
+
+UNLIMITED_AT_0 = (
+    "message_budget",
+    "memory_budget",
+    "max_reflections",
+    "max_observations",
+    "observer_input_tokens",
+    "previous_observation_tokens",
+)
 
 # Section 3.1, 3.2: buffering begins to hurry this many steps before the threshold; how far over its target an
 # activation may reach, as a share of retain_tokens, and what it leaves at least.
@@ -304,36 +313,16 @@ class Rules:
         observations = v["observation_tokens"]
         if v["memory_budget"]:
             observations = min(observations, max(1, int(v["memory_budget"] * LOG_SHARE)))
-        return cls(
-            enabled=v["enabled"],
-            scope=v["scope"],
-            message_tokens=messages,
-            observation_tokens=observations,
-            message_budget=v["message_budget"] or None,
-            memory_budget=v["memory_budget"] or None,
-            max_reflections=v["max_reflections"] or None,
-            max_observations=v["max_observations"] or None,
-            keep_last=v["keep_last"],
-            keep_last_tool_results=v["keep_last_tool_results"],
-            strategy=v["strategy"],
-            min_interval=v["min_interval"],
-            consolidate_at=v["consolidate_at"],
-            buffer_tokens=_share(v["buffer_every"], messages) if v["buffer_every"] else None,
-            retain_tokens=min(_share(v["retain_tokens"], messages), messages),
-            block_tokens=max(_share(v["block_after"], messages), messages),
-            cache_ttl=v["cache_ttl"],
-            reflect_keep=_share(v["reflect_keep"], observations),
-            reflect_to=v["reflect_to"],
-            observer_input_tokens=v["observer_input_tokens"] or None,
-            observer_output_tokens=v["observer_output_tokens"],
-            observer_arguments_tokens=v["observer_arguments_tokens"],
-            observer_result_tokens=v["observer_result_tokens"],
-            previous_observation_tokens=v["previous_observation_tokens"] or None,
-            compact_on_observe=v["compact_on_observe"] or False,
-            retention=_retention(v["retention"]),
-            instruction=v["instruction"],
-            timezone=v["timezone"],
-        )
+        resolved = {name: v[name] or None for name in UNLIMITED_AT_0} | {
+            "observation_tokens": observations,
+            "buffer_tokens": _share(v["buffer_every"], messages) if v["buffer_every"] else None,
+            "retain_tokens": min(_share(v["retain_tokens"], messages), messages),
+            "block_tokens": max(_share(v["block_after"], messages), messages),
+            "reflect_keep": _share(v["reflect_keep"], observations),
+            "compact_on_observe": v["compact_on_observe"] or False,
+            "retention": _retention(v["retention"]),
+        }
+        return cls(**{one.name: v[one.name] for one in fields(cls) if one.name in v} | resolved)
 
     @property
     def tools(self) -> ToolTokens:
