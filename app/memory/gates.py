@@ -183,27 +183,31 @@ def _judge(
     said = "\n".join(source.text for source in sources)
     told = dropwhile(_is_preface, parsed.items)
     parsed = replace(parsed, items=tuple(item for item in told if not _is_of_prompt(item, said)))
-    least = tokens_of([_barest(item) for item in parsed.items])
-    hopeless = _rejection(parsed, tokens=least, tokens_max=tokens_max, cut_off=cut_off)
-    if hopeless is not None:  # to ground thousands of lines takes minutes
-        return _unread(parsed, hopeless, tokens=size(parsed.items))
-    items = clip_citations(parsed.items, within=within, said=said)
-    grounds = Grounds(sources, known=known)
-    grounded = [_is_grounded(item, grounds) for item in items]
-    marked = tuple(
-        item if true and not _rests_on_doubt(item, grounds) else _doubted(item)
-        for item, true in zip(items, grounded, strict=True)
-    )
-    tokens = size(marked)
+    items, share = parsed.items, None if parsed.items else 1.0
+    least = tokens_of([_barest(item) for item in items])
+    rejected = _rejection(parsed, tokens=least, tokens_max=tokens_max, cut_off=cut_off)
+    if rejected is None:  # to ground thousands of lines takes minutes
+        items, share = _grounded(clip_citations(items, within=within, said=said), Grounds(sources, known=known))
+    tokens = size(items)
     return Verdict(
-        items=marked,
-        text=render(marked),
-        rejected=_rejection(parsed, tokens=tokens, tokens_max=tokens_max, cut_off=cut_off),
-        grounded_share=sum(grounded) / len(grounded) if grounded else 1.0,
+        items=items,
+        text=render(items),
+        rejected=rejected or _rejection(parsed, tokens=tokens, tokens_max=tokens_max, cut_off=cut_off),
+        grounded_share=share,
         tokens=tokens,
         current_task=parsed.current_task,
         suggested_response=parsed.suggested_response,
     )
+
+
+def _grounded(items: Sequence[Item], grounds: Grounds) -> tuple[tuple[Item, ...], float]:
+    """The lines, at least one, those marked that rest on nothing or on doubt, and the share that rests on something."""
+    grounded = [_is_grounded(item, grounds) for item in items]
+    marked = (
+        item if true and not _rests_on_doubt(item, grounds) else _doubted(item)
+        for item, true in zip(items, grounded, strict=True)
+    )
+    return tuple(marked), sum(grounded) / len(grounded)
 
 
 def _is_preface(item: Item) -> bool:
@@ -217,18 +221,6 @@ def _is_of_prompt(item: Item, said: str) -> bool:
         return False
     words = set(terms(item.text))
     return len(words.intersection(terms(said))) < EXAMPLE_SHARE * len(words)
-
-
-def _unread(parsed: Parsed, rejection: Rejection, *, tokens: int) -> Verdict:
-    return Verdict(
-        items=parsed.items,
-        text=render(parsed.items),
-        rejected=rejection,
-        grounded_share=None if parsed.items else 1.0,
-        tokens=tokens,
-        current_task=parsed.current_task,
-        suggested_response=parsed.suggested_response,
-    )
 
 
 def _barest(item: Item) -> Item:
