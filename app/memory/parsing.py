@@ -23,11 +23,11 @@ NAMES: Final = frozenset({OBSERVATIONS, CURRENT_TASK, SUGGESTED_RESPONSE})
 
 # Which way a text runs; a model for Arabic or Hebrew puts one before a bullet and behind a number.
 _UNSEEN: Final = dict.fromkeys((0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF))
-_TAG: Final = lazy_pattern(r"\s*<(/?)(observations|current[-_]task|suggested[-_]response)\s*>", re.IGNORECASE)
+_TASKS: Final = "current[-_]task|suggested[-_]response"
+_TAG: Final = lazy_pattern(rf"\s*<(/?)(observations|{_TASKS})\s*>", re.IGNORECASE)
 _ESCAPED: Final = lazy_pattern("&lt;observations&gt;", re.IGNORECASE)
 _GLUED: Final = lazy_pattern(
-    r"(#[0-9]+(?:[-–—]#?[0-9]+)?[\])]?[.,;]?\s*(?:</observations\s*>\s*)?)<(current[-_]task|suggested[-_]response)\s*>",
-    re.IGNORECASE,
+    rf"(#[0-9]+(?:[-–—]#?[0-9]+)?[\])]?[.,;]?\s*(?:</observations\s*>\s*)?)<({_TASKS})\s*>", re.IGNORECASE
 )
 _HEADING: Final = lazy_pattern(r"\s*#{1,6} +\S")
 _CITES: Final = lazy_pattern(r"[#＃]\d")
@@ -38,7 +38,7 @@ _NOTHING: Final = lazy_pattern(
     r"|(?:特に)?(?:なし|無し)|없음|لا شيء|لا يوجد|कुछ नहीं|कोई नहीं)[\s*_.。．)）\]-]*",
     re.IGNORECASE,
 )
-_CLOSES_AT_END: Final = lazy_pattern(r"</(observations|current[-_]task|suggested[-_]response)\s*>\s*$", re.IGNORECASE)
+_CLOSES_AT_END: Final = lazy_pattern(rf"</(observations|{_TASKS})\s*>\s*$", re.IGNORECASE)
 
 
 def block(tag: str, text: str) -> str:

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from functools import partial
 from typing import TypeAlias
 
-from app.kit.days import SHORT_MONTHS
+from app.kit.days import SHORT_MONTHS, WEEKDAYS
 from app.kit.patterns import lazy_pattern
 
 Meaning: TypeAlias = Callable[[re.Match[str], date], str]
@@ -20,12 +20,12 @@ Rule: TypeAlias = tuple[re.Pattern[str], Meaning]
 _NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_NUMBER_WORDS, start=1)}
 _NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "couple of": 2}
-_SHORT_DAYS = {day: index for index, day in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
+_SHORT_DAYS = {day[:3]: index for index, day in enumerate(WEEKDAYS)}
 _YEARS_MAX = 150
 _SATURDAY = 5
 _SUNDAY = 6
 
-_COUNT = r"(\d{1,3}|a couple of|couple of|an?|one|two|three|four|five|six|seven|eight|nine|ten)"
+_COUNT = rf"(\d{{1,3}}|a couple of|couple of|an?|{'|'.join(_NUMBER_WORDS)})"
 _UNIT = r"(day|week|month|year)s?"
 _WEEKDAY = r"(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
 

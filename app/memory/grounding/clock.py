@@ -9,7 +9,7 @@ from app.kit.patterns import lazy_pattern
 from app.kit.words import any_of, plain_digits
 from app.memory.grounding import time_words as words
 from app.memory.grounding.number_words import KOREAN_ONES
-from app.memory.grounding.spoken import VALUES
+from app.memory.grounding.spoken import END, START, VALUES
 
 _HOURS_OF_DAY: Final = range(1, 25)
 _SIGNS_OF_HOURS: Final = "一 二 三 四 五 六 七 八 九 十 十一 十二"
@@ -30,7 +30,6 @@ WITH_H: Final = lazy_pattern(
     r"(?<![\w:.,])(?P<hour>[01]?[0-9]|2[0-3])\s?h\s?(?P<minute>[0-5][0-9])(?!\w)", re.IGNORECASE
 )
 _WITH_DOT: Final = lazy_pattern(r"(?<![\w:.,])(?P<hour>[01]?[0-9]|2[0-3])\.(?P<minute>[0-5][0-9])(?![\w.,]*[0-9])")
-_START, _END = r"(?<![\w\u0900-\u0963])", r"(?![\w\u0900-\u0963])"
 _SIGN: Final = rf"(?:(?:{words.HOUR})(?![^\W\d_])|{words.HOUR_UNSPACED})"
 HOURS: Final = lazy_pattern(
     rf"(?<![\w:.,])(?:[01]?[0-9]|2[0-4])\s?{_SIGN}(?:\s?[0-5]?[0-9]\s?[分분]|\s?[半반])?", re.IGNORECASE
@@ -45,15 +44,15 @@ def _forms(*, ascii_only: bool) -> tuple[re.Pattern[str], ...]:
     """What names an hour in lower case: a word before it, a word or a sign behind it, and another hour."""
     hours = any_of([word for word in _HOURS_SAID if word.isascii() or not ascii_only])
     said = (
-        rf"(?:{_START}{hours}{_END}|(?<![0-9.,:])(?:[01]?[0-9]|2[0-4])(?![0-9]|[.,:][0-9])"
+        rf"(?:{START}{hours}{END}|(?<![0-9.,:])(?:[01]?[0-9]|2[0-4])(?![0-9]|[.,:][0-9])"
         rf"|[一二三四五六七八九十两兩]{{1,3}}|(?:{'|'.join(_KOREAN_HOURS)})(?=\s?시))"
     )
     hour = rf"(?P<said>{said})"
     before = (
-        rf"{_START}(?:(?P<minus_30>{words.HALF_TO})|(?P<plus_30>{words.HALF_PAST}|{words.HALF_BEFORE})"
+        rf"{START}(?:(?P<minus_30>{words.HALF_TO})|(?P<plus_30>{words.HALF_PAST}|{words.HALF_BEFORE})"
         rf"|(?P<plus_15>{words.QUARTER_PAST})|(?P<minus_15>{words.QUARTER_TO}))\s{hour}"
     )
-    at = rf"{_START}(?:{words.AT})\s?{hour}(?!\s?(?:[%€$£₽₺°]|{_SIGN}))"
+    at = rf"{START}(?:{words.AT})\s?{hour}(?!\s?(?:[%€$£₽₺°]|{_SIGN}))"
     behind = (
         rf"{hour}(?P<sign>\s?{_SIGN})?(?:(?<!\d){_MINUTES}|\s?(?:(?P<plus_30>{words.HALF_BEHIND})"
         rf"|(?P<plus_15>{words.QUARTER_BEHIND})|(?P<minus_15>{words.QUARTER_TO_BEHIND})))?"
@@ -64,13 +63,13 @@ def _forms(*, ascii_only: bool) -> tuple[re.Pattern[str], ...]:
 
 _HOURS: Final = _HOURS_SAID | _KOREAN_HOURS
 _TWELVE: Final = tuple(
-    (lazy_pattern(rf"{_START}(?:{said}){_END}|{unspaced}"), at)
+    (lazy_pattern(rf"{START}(?:{said}){END}|{unspaced}"), at)
     for said, unspaced, at in (
         (words.NOON, words.NOON_UNSPACED, "12:00"),
         (words.MIDNIGHT, words.MIDNIGHT_UNSPACED, "00:00"),
     )
 )
-_LATE: Final = lazy_pattern(rf"{_START}(?:{words.LATE}){_END}|{words.LATE_UNSPACED}")
+_LATE: Final = lazy_pattern(rf"{START}(?:{words.LATE}){END}|{words.LATE_UNSPACED}")
 _HALF_A_DAY: Final = 12 * 60
 _MOVED: Final = {"minus_30": -30, "plus_30": 30, "plus_15": 15, "minus_15": -15, "half": 30, "quarter": 15}
 

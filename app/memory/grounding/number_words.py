@@ -150,29 +150,13 @@ SINO_KOREAN_COUNTED: Final = (
     "|권|장|세|주|차|대|점|배|평|개월|달러|유로|엔|밀리|그램|리터|만|억"
 )
 # The others of Korean: the tens, the ones, and what they are said before; and days, which have words of their own.
-KOREAN_TENS: Final = {"열": 10, "스물": 20, "스무": 20, "서른": 30, "마흔": 40, "쉰": 50, "예순": 60} | {
-    "일흔": 70,
-    "여든": 80,
-    "아흔": 90,
-}
-KOREAN_ONES: Final = {
-    "하나": 1,
-    "한": 1,
-    "두": 2,
-    "세": 3,
-    "네": 4,
-    "다섯": 5,
-    "여섯": 6,
-    "일곱": 7,
-    "여덟": 8,
-    "아홉": 9,
-}
+_TENS: Final = "열 스물 스무 서른 마흔 쉰 예순 일흔 여든 아흔"
+KOREAN_TENS: Final = dict(zip(_TENS.split(), (10, 20, *range(20, 100, 10)), strict=True))
+_ONES: Final = "하나 한 두 세 네 다섯 여섯 일곱 여덟 아홉"
+KOREAN_ONES: Final = dict(zip(_ONES.split(), (1, *range(1, 10)), strict=True))
 KOREAN_COUNTED: Final = (
     "명|개|시|달|번|살|마리|대|잔|권|장|분|곳|가지|주|배|병|채|사람|차례|끼|군데|팀|곡|편|쌍|벌|켤레|그루|송이|판|테이블|해"
     "|자리|줄|통|알"
 )
-KOREAN_DAYS: Final = {"하루": 1, "이틀": 2, "사흘": 3, "나흘": 4, "닷새": 5, "엿새": 6, "이레": 7, "여드레": 8} | {
-    "아흐레": 9,
-    "열흘": 10,
-    "보름": 15,
-}
+_DAYS: Final = "하루 이틀 사흘 나흘 닷새 엿새 이레 여드레 아흐레 열흘 보름"
+KOREAN_DAYS: Final = dict(zip(_DAYS.split(), (*range(1, 11), 15), strict=True))

@@ -16,7 +16,7 @@ from app.memory.grounding import time_words
 from app.memory.grounding.claims import degrees, named_days, normal
 from app.memory.grounding.clock import clock_times
 from app.memory.grounding.numbers import listed_numerals
-from app.memory.grounding.spoken import Spoken, spoken
+from app.memory.grounding.spoken import END, START, Spoken, spoken
 from app.memory.model import Cite, Item, Ranges, seqs_of
 from app.memory.spans import merged
 from app.sessions.model import Message, Part, PartType, Role
@@ -37,7 +37,7 @@ GROUPING: Final = str.maketrans("", "", " ().-/")
 
 # Of a language whose words are missing there only the computed dates are affected: their lines are kept as uncertain.
 _RELATIVE: Final = lazy_pattern(
-    rf"(?<![\w\u0900-\u0963])(?:{'|'.join(time_words.RELATIVE.split(chr(10))[1:-1])})(?![\w\u0900-\u0963])"
+    rf"{START}(?:{'|'.join(time_words.RELATIVE.split(chr(10))[1:-1])}){END}"
     rf"|{'|'.join(time_words.RELATIVE_UNSPACED.split(chr(10))[1:-1])}"
 )
 

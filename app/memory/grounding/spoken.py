@@ -16,8 +16,8 @@ from app.kit.words import any_of
 from app.memory.grounding import number_words as words
 from app.memory.grounding.eastern import in_figures, plainly
 
-_END: Final = r"(?![\w\u0900-\u0963])"
-_START: Final = r"(?<![\w\u0900-\u0963])"
+# Around a word; what ends one of Hindi may be no letter.
+START, END = r"(?<![\w\u0900-\u0963])", r"(?![\w\u0900-\u0963])"
 _HUNDRED: Final = 100
 WORDS_MAX: Final = 30  # of one number or several side by side: of nothing but "hundred" it would have no end
 _DECIMALS_MAX: Final = 9
@@ -66,7 +66,7 @@ VALUES: Final = _in_forms(
 )
 _IN_RUNS: Final = VALUES | {"oh": 0}  # two oh four
 _ALONE: Final = _in_forms(dict.fromkeys(words.SCALES_ALONE.split(), 0))
-SCALE: Final = rf"{any_of(SCALES)}{_END}"
+SCALE: Final = rf"{any_of(SCALES)}{END}"
 _VALUE: Final = any_of(VALUES)
 
 
@@ -78,26 +78,24 @@ def _run(*, ascii_only: bool) -> re.Pattern[str]:
     )
     joint = rf"[ -](?:(?:{words.JOINED_BY}|{words.POINT})[ -])?"
     return lazy_pattern(
-        rf"{_START}(?:(?:{value}{_END}|{scale}{_END}(?={joint}{value}{_END}))(?:{joint}(?:{value}|{scale}|oh){_END}){{0,{WORDS_MAX}}}"
-        rf"|{alone}{_END})"
+        rf"{START}(?:(?:{value}{END}|{scale}{END}(?={joint}{value}{END}))(?:{joint}(?:{value}|{scale}|oh){END}){{0,{WORDS_MAX}}}"
+        rf"|{alone}{END})"
     )
 
 
-_WORD: Final = lazy_pattern(
-    rf"{_START}(?:(?P<value>{_VALUE}|oh){_END}|(?P<scale>{SCALE})|(?P<point>{words.POINT}){_END})"
-)
-_HALF_OF: Final = lazy_pattern(rf"{_START}(?:{words.HALF_OF})(?={SCALE})")
+_WORD: Final = lazy_pattern(rf"{START}(?:(?P<value>{_VALUE}|oh){END}|(?P<scale>{SCALE})|(?P<point>{words.POINT}){END})")
+_HALF_OF: Final = lazy_pattern(rf"{START}(?:{words.HALF_OF})(?={SCALE})")
 _JOINTS: Final = (*words.HUNDRED_IN_WORD.split("|"), *words.THOUSAND_IN_WORD.split("|"), "einhalb")
 _STEMS_OF_PARTS: Final = words.STEMS_OF_PARTS.split()
 _PARTS: Final = {word: parts for parts, said in words.PARTS.items() for word in said.split()}
-_PART: Final = lazy_pattern(rf"{_START}{any_of(_PARTS)}{_END}")
+_PART: Final = lazy_pattern(rf"{START}{any_of(_PARTS)}{END}")
 _TIME: Final = lazy_pattern("(1?[0-9]|2[0-4]) ([1-5][0-9])")  # ten thirty
 _IN_ONE_WORD: Final = lazy_pattern(
-    rf"{_START}[^\W\d_]{{0,40}}(?:{words.HUNDRED_IN_WORD}|{words.THOUSAND_IN_WORD}|einhalb)[^\W\d_]{{0,40}}{_END}"
+    rf"{START}[^\W\d_]{{0,40}}(?:{words.HUNDRED_IN_WORD}|{words.THOUSAND_IN_WORD}|einhalb)[^\W\d_]{{0,40}}{END}"
 )
 _AND_A_PART: Final = lazy_pattern(
     r"(?:(?<![\d.,])(?P<whole>\d{1,9}) )?(?:an? )?(?P<counted>[^\W\d_]{1,20} )?"
-    rf"(?:(?P<half>{words.AND_A_HALF})|(?P<quarter>{words.AND_A_QUARTER})|{words.AND_THREE_QUARTERS}){_END}"
+    rf"(?:(?P<half>{words.AND_A_HALF})|(?P<quarter>{words.AND_A_QUARTER})|{words.AND_THREE_QUARTERS}){END}"
 )
 # 1米75
 _HUNDREDTHS: Final = lazy_pattern(rf"(?<![\d.,])(\d+) ?((?:{words.WITH_HUNDREDTHS})s?) ?(\d{{1,2}})(?!\d|[.,]\d)")
