@@ -89,11 +89,11 @@ async def _drafted(model: Model, request: ModelRequest, *, prompt_version: str) 
     return Draft(text=reply.text, call=call, cut_off=reply.stop is Stop.LENGTH)
 
 
-def task(asked: str, instruction: str | None, rejected: str | None) -> list[str]:
+def task(asked: str, source: Source) -> list[str]:
     """The paragraphs a prompt ends with: the task, what the operator adds to it, why the last try was refused."""
     paragraphs = [asked]
-    if instruction:
-        paragraphs.append(f"The operator of this memory adds: {instruction}")
-    if rejected:
-        paragraphs.append(f"Your last answer to this was not accepted: {rejected}. Avoid that this time.")
+    if source.instruction:
+        paragraphs.append(f"The operator of this memory adds: {source.instruction}")
+    if source.rejected:
+        paragraphs.append(f"Your last answer to this was not accepted: {source.rejected}. Avoid that this time.")
     return paragraphs

@@ -26,6 +26,6 @@ def observer_prompt(source: ObserverInput) -> str:
             block("earlier-observations", defused(render(source.earlier)) or "(none)"),
             block("current-task", defused(source.current_task or "") or "(none)"),
             block("messages", view),
-            *task("Write down what has to stay known of these messages.", source.instruction, source.rejected),
+            *task("Write down what has to stay known of these messages.", source),
         )
     )

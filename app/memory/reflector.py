@@ -51,6 +51,6 @@ def reflector_prompt(source: ReflectorInput) -> str:
     return "\n\n".join(
         (
             block("log", defused(render(source.items))),
-            *task(f"{today} {asked}", source.instruction, source.rejected),
+            *task(f"{today} {asked}", source),
         )
     )
