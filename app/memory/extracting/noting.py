@@ -39,6 +39,7 @@ from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.records import Attempt, Loaded
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
+from app.memory.steps import NEVER
 from app.redaction.model import Redact
 from app.redaction.patterns import pattern_redactor
 
@@ -83,31 +84,26 @@ class Noting:
     async def _reading(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
         """A shared log is not one session's: of that one its messages are read, those that retention has left."""
         if loaded.is_shared:
-            return await self._unobserved(loaded, rules, narrowing)
+            return await self._said(loaded, rules, narrowing, after=loaded.facts_seq)
         async with self._means.database.connection() as connection:
             untold = first_unread(loaded, await noting_store.untold(connection, loaded.session_id))
         if chunks := unread_chunks(loaded, rules, narrowing, before=untold):
             return chunks
         if untold is not None:
-            return await self._untold(loaded, rules, narrowing, *untold)
-        return await self._unobserved(loaded, rules, narrowing)
+            return await self._said(loaded, rules, narrowing, after=untold[0] - 1, last=untold[1])
+        return await self._said(loaded, rules, narrowing, after=max(loaded.buffered_seq, loaded.facts_seq))
 
-    async def _untold(self, loaded: Loaded, rules: Rules, narrowing: Narrowing, first: int, last: int) -> Reading:
+    async def _said(
+        self, loaded: Loaded, rules: Rules, narrowing: Narrowing, *, after: int, last: int | None = None
+    ) -> Reading:
+        """Of the messages after ``after``, to the newest, or to ``last`` if others follow that are read later."""
         limit = rules.observer_input_tokens
-        found = await self._store.pending_messages(loaded.session_id, first - 1, limit_tokens=limit)
-        left = [message for message in found if message.seq <= last and message.erased_at is None]
-        if not left:
-            return Reading(from_seq=loaded.facts_seq + 1, to_seq=min(last, found[-1].seq) if found else last)
-        return await asyncio.to_thread(unread_messages, loaded, rules, narrowing, left, more=True)
-
-    async def _unobserved(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
-        read = loaded.facts_seq if loaded.is_shared else max(loaded.buffered_seq, loaded.facts_seq)
-        limit = rules.observer_input_tokens
-        found = await self._store.pending_messages(loaded.session_id, read, limit_tokens=limit)
-        more = bool(found) and found[-1].seq < loaded.last_seq
-        left = [message for message in found if message.erased_at is None]
+        found = await self._store.pending_messages(loaded.session_id, after, limit_tokens=limit)
+        more = last is not None or (bool(found) and found[-1].seq < loaded.last_seq)
+        end = NEVER if last is None else last
+        left = [message for message in found if message.seq <= end and message.erased_at is None]
         if more and not left:
-            return Reading(from_seq=loaded.facts_seq + 1, to_seq=found[-1].seq)
+            return Reading(from_seq=loaded.facts_seq + 1, to_seq=min(end, found[-1].seq) if found else end)
         return await asyncio.to_thread(unread_messages, loaded, rules, narrowing, left, more=more)
 
     async def _think(self, attempt: Attempt, reading: Reading, narrowing: Narrowing) -> Verdict | None:
