@@ -50,15 +50,18 @@ class Calling(Generic[Source]):
             if draft is None:
                 break
             verdict = await aside(judge, draft)
-            attempt.runs[-1] = replace(run_of(kind, draft, verdict), from_seq=from_seq, to_seq=to_seq)
+            attempt.runs[-1] = judged(attempt.runs[-1], draft, verdict)
             if verdict.rejected is None:
                 return verdict
             rejection = verdict.rejected
             source = replace(source, rejected=verdict.reason)
         if rejection is None:
             return None
+        raise self.rejected(rejection, source)
+
+    def rejected(self, rejection: Rejection, source: Source) -> StepFailed:
         detail = f"the {self.name}'s output was rejected: {rejection.reason}"
-        raise StepFailed(rejection, detail, shown=_shown(source))
+        return StepFailed(rejection, detail, shown=_shown(source))
 
     async def give_up(self, attempt: Attempt, source: Source, failed: StepFailed, narrowing: Narrowing) -> None:
         """Raises ``failed`` again, unless the model fails only at the one part it was shown: it answers to another."""
@@ -75,7 +78,7 @@ class Calling(Generic[Source]):
             return False
         if draft is None:
             return False
-        attempt.runs[-1] = _run(PROBE, draft.call, "recorded")
+        attempt.runs[-1] = replace(attempt.runs[-1], outcome="recorded", error=None)
         return True
 
     async def draft(
@@ -114,28 +117,16 @@ def _shown(source: Source) -> tuple[Message, ...]:
     return () if isinstance(source, ReflectorInput) else source.messages
 
 
-def run_of(kind: str, draft: Draft, verdict: Verdict) -> Run:
-    run = _run(kind, draft.call, "recorded" if verdict.rejected is None else "rejected")
+def judged(run: Run, draft: Draft, verdict: Verdict) -> Run:
+    """The record of the call that wrote the draft, with what became of it."""
+    if verdict.rejected is None:
+        return replace(run, outcome="recorded", error=None, grounded_share=verdict.grounded_share)
     return replace(
         run,
+        outcome="rejected",
         error=verdict.rejected,
         grounded_share=verdict.grounded_share,
-        rejected_output=None if verdict.rejected is None else draft.text[:REJECTED_CHARS_MAX],
-    )
-
-
-def _run(kind: str, call: Call, outcome: str) -> Run:
-    return Run(
-        kind=kind,
-        provider=call.provider,
-        model=call.model,
-        prompt_version=call.prompt_version,
-        outcome=outcome,
-        input_tokens=call.usage.input_tokens,
-        cached_input_tokens=call.usage.cached_input_tokens,
-        output_tokens=call.usage.output_tokens,
-        cost_usd=call.usage.cost_usd,
-        latency_ms=call.latency_ms,
+        rejected_output=draft.text[:REJECTED_CHARS_MAX],
     )
 
 
@@ -145,4 +136,18 @@ async def _redacted(text: str, redact: Redact | None) -> str:
 
 def _failed(kind: str, call: Call, error: str, *, from_seq: int | None, to_seq: int | None) -> Run:
     """The record of a call that nothing came of: of a refusal its tokens, of one that timed out its input."""
-    return replace(_run(kind, call, "failed"), error=error, from_seq=from_seq, to_seq=to_seq)
+    return Run(
+        kind=kind,
+        provider=call.provider,
+        model=call.model,
+        prompt_version=call.prompt_version,
+        outcome="failed",
+        input_tokens=call.usage.input_tokens,
+        cached_input_tokens=call.usage.cached_input_tokens,
+        output_tokens=call.usage.output_tokens,
+        cost_usd=call.usage.cost_usd,
+        latency_ms=call.latency_ms,
+        from_seq=from_seq,
+        to_seq=to_seq,
+        error=error,
+    )

@@ -12,7 +12,7 @@ from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
 from app.memory import reflection_store
-from app.memory.calling import Calling, run_of
+from app.memory.calling import Calling, judged
 from app.memory.conversations import Numbering
 from app.memory.extractive.roles import ExtractiveReflector
 from app.memory.gates import Rejection, Verdict, restore
@@ -36,7 +36,7 @@ from app.memory.reflection_sources import (
 from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, Rules
 from app.memory.steps import Consolidate, Reflect
 
-CAUSES = {"reflect": "reflected", "consolidate": "consolidated"}  # of versions, by the kind of the step
+CAUSES = {Reflect.name: "reflected", Consolidate.name: "consolidated"}  # of versions
 BUILT_IN: Final = ExtractiveReflector(count=text_tokens)
 
 log = structlog.get_logger("daybook.engine")
@@ -141,7 +141,7 @@ class Reflecting:
             source = replace(source, rejected=verdict.reason)
         tried = len(attempt.runs) - before == len(COMPRESSION_SHARES)
         if reasons and best is None and not (tried and all(reason is Rejection.NOT_SMALLER for reason in reasons)):
-            raise _rejected(reasons[-1])
+            raise calling.rejected(reasons[-1], source)
         return None if best is None else await _restored(best, guarded, sources, attempt.runs, written)
 
     async def _try(
@@ -161,9 +161,9 @@ class Reflecting:
             limit_tokens=sources.limit_tokens,
             size=sources.numbering.size,
         )
-        attempt.runs[-1] = run_of(sources.kind, draft, verdict)
+        attempt.runs[-1] = judged(attempt.runs[-1], draft, verdict)
         if verdict.rejected is Rejection.CUT_OFF and self._exceeds(attempt.rules, sources):
-            raise _rejected(verdict.rejected)
+            raise calling.rejected(verdict.rejected, source)
         return verdict
 
     async def _record(
@@ -203,7 +203,3 @@ async def _restored(best: Verdict, guarded: Sequence[Item], sources: Sources, ru
         told = f"no room for {len(gone)} of the {len(guarded)} protected lines"
         runs[written] = replace(runs[written], error=told)
     return best
-
-
-def _rejected(reason: Rejection) -> StepFailed:
-    return StepFailed(reason, f"the reflector's output was rejected: {reason.reason}")
