@@ -27,7 +27,7 @@ from app.memory.rules import Rules
 from app.memory.spans import Span
 from app.memory.steps import Buffer, Observe
 
-KIND = "observe"
+KIND = Observe.name  # also of what is observed ahead
 
 log = structlog.get_logger("daybook.engine")
 

@@ -5,9 +5,10 @@ from enum import StrEnum
 from typing import Any
 
 from app.memory.records import Run
+from app.memory.steps import Consolidate, Reflect
 from app.sessions.model import Message
 
-REFLECTED = frozenset({"reflect", "consolidate"})  # kinds of calls by which a step is the reflector's
+REFLECTED = frozenset({Reflect.name, Consolidate.name})  # kinds of calls by which a step is the reflector's
 BROKE = "internal"  # the kind of a failure that is a bug, or an operator's hook's
 _COUNTED = ("input_tokens", "cached_input_tokens", "output_tokens")
 

@@ -20,7 +20,7 @@ from app.memory.steps import Consolidate, Reflect
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What is to be condensed, oldest first, and the level of the result.
+    """What is to be condensed, oldest first, and the level of the result. ``kind``: the name of the step.
 
     ``limit_tokens`` bounds the result; None: it only has to be smaller than its sources. Tokens are those of the log.
     Its lines, where they are shown to a model by the ``numbering`` of a shared log, have only ``shown_tokens``.
@@ -57,7 +57,7 @@ class Sources:
 
     def within(self, target_tokens: int | None, *, reflect_to: float) -> Self:
         """The oldest, at least one, of which a result of so many tokens can be made."""
-        if self.kind != "reflect" or self.of_all or target_tokens is None:
+        if self.kind != Reflect.name or self.of_all or target_tokens is None:
             return self
         ends = accumulate(chunk.tokens for chunk in self.chunks)
         count = max(1, sum(end * reflect_to <= target_tokens for end in ends))
@@ -90,7 +90,7 @@ def reflect_sources(loaded: Loaded, step: Reflect) -> Sources:
     count = oldest_to_condense([chunk.tokens for chunk in loaded.observations], step.keep_tokens)
     reflections = loaded.reflections if step.whole else ()
     return Sources(
-        kind="reflect",
+        kind=step.name,
         observations=loaded.observations[:count],
         reflections=reflections,
         into_level=1,
@@ -103,7 +103,7 @@ def consolidate_sources(loaded: Loaded, step: Consolidate) -> Sources:
     found = (reflection for reflection in loaded.reflections if reflection.level in step.levels)
     reflections = tuple(sorted(found, key=lambda reflection: reflection.place)[: step.most])
     return Sources(
-        kind="consolidate",
+        kind=step.name,
         observations=(),
         reflections=reflections,
         into_level=step.into_level,

@@ -39,11 +39,11 @@ from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.records import Attempt, Loaded
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
-from app.memory.steps import NEVER
+from app.memory.steps import NEVER, NoteFacts
 from app.redaction.model import Redact
 from app.redaction.patterns import pattern_redactor
 
-KIND = "note_facts"
+KIND = NoteFacts.name
 FACTS_MAX: Final = "DAYBOOK_FACTS__FACTS_MAX"
 BUILT_IN: Final = ExtractiveExtractor(count=text_tokens)
 
