@@ -66,9 +66,10 @@ _NO_NAME: Final = (
     r"(?:I|We|You|User|The|This|That|These|Those|It|She|He|They|My|Our|Your|His|Her|Their|There|Here|What|Who|When|Where"
     r"|Since|After|Before|If|Yes|No|And|But|So|Then|Also)\b"
 )
-_NAMED: Final = rf"(?<![\w-])(?P<named>(?!{_NO_NAME})[A-Z][\w-]{{1,40}}+)"
+_NAME: Final = rf"(?!{_NO_NAME})[A-Z][\w-]{{1,40}}+"
+_NAMED: Final = rf"(?<![\w-])(?P<named>{_NAME})"
 _WHO: Final = (
-    rf"(?:^|\b(?i:i|we|(?:the )?user)\b|{_KIN}(?:,? (?P<called>(?!{_NO_NAME})[A-Z][\w-]{{1,40}}+),?)?|{_NAMED})"
+    rf"(?:^|\b(?i:i|we|(?:the )?user)\b|{_KIN}(?:,? (?P<called>{_NAME}),?)?|{_NAMED})"
     rf"(?P<auxiliaries>{_AUXILIARIES})(?:\s[^.;:!?]{{1,80}}? and{_AUXILIARIES})?\s?\b"
 )
 _PLACE: Final = (

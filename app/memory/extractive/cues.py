@@ -1,6 +1,6 @@
 """What a sentence does: decides, prefers, plans, reports an error or an outcome, asks, or only keeps the talk going.
 
-Cues are surface words in English, Chinese, Japanese and Korean, and in ``european`` those of five languages; of
+Cues are surface words in English, Chinese, Japanese and Korean, and in ``european_cues`` of five other languages; of
 decisions, wishes and corrections also some in Polish, Russian, Arabic and Hindi. Elsewhere the signals of ``scoring``
 that need no vocabulary (numbers, names, novelty) still hold.
 """
