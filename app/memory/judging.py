@@ -10,10 +10,9 @@ from app.kit.days import day_label, days_meant, parse_day
 from app.kit.tokens import text_tokens
 from app.memory.gates import Verdict, judge_facts, judge_observation, judge_reflection
 from app.memory.grounding.sources import all_text
-from app.memory.model import Draft, ExtractorInput, Item, Parsed
+from app.memory.model import Draft, ExtractorInput, Item, ObserverInput, Parsed
 from app.memory.parsing import parse
-from app.memory.rules import TOOLS, ToolTokens
-from app.memory.spans import Span
+from app.memory.rules import ToolTokens
 from app.memory.trust import item_voices, message_voices, vetted
 from app.memory.views import cut, value_text
 from app.sessions.model import Message, Part, PartType
@@ -21,31 +20,19 @@ from app.sessions.model import Message, Part, PartType
 JUDGED_TOKENS: Final = 10_000  # of one call's arguments or of one result, at least; the built-in observer reads of half
 
 
-def judged_observation(
-    draft: Draft,
-    span: Span,
-    *,
-    task: str | None,
-    timezone: ZoneInfo,
-    output_tokens: int,
-    earlier: Sequence[Item] = (),
-    tools: ToolTokens = TOOLS,
-) -> Verdict:
-    """``task`` and the ``earlier`` lines were known before; ``output_tokens`` is what was to be written at most.
-
-    ``tools``: how much was shown of calls and results.
-    """
-    parsed, messages = parse(draft.text), in_sight(span.messages, tools)
+def judged_observation(draft: Draft, source: ObserverInput, *, tokens: int, task: str | None) -> Verdict:
+    """``tokens`` are those of the span; ``task`` was known before, also where it was not shown."""
+    parsed, messages = parse(draft.text), in_sight(source.messages, source.tools)
     if not draft.cut_off:  # which is rejected whatever it says
-        parsed = vetted(dated(parsed, messages, timezone), message_voices(messages), task=task)
+        parsed = vetted(dated(parsed, messages, source.timezone), message_voices(messages), task=task)
     return judge_observation(
         parsed,
         source=messages,
-        source_tokens=span.tokens,
-        output_tokens=output_tokens,
+        source_tokens=tokens,
+        output_tokens=source.output_tokens,
         cut_off=draft.cut_off,
-        timezone=timezone,
-        earlier=earlier,
+        timezone=source.timezone,
+        earlier=source.earlier,
     )
 
 

@@ -79,16 +79,7 @@ class Observing:
         with traced(self._means.tracer, "think", attributes=of):
             span = replace(span, messages=await asyncio.to_thread(redacted_messages, span.messages, redact))
             source = _observer_input(loaded, rules, span)
-            most = rules.observer_output_tokens
-            judge = partial(
-                judged_observation,
-                span=span,
-                task=_task(loaded),
-                timezone=rules.zone,
-                output_tokens=most,
-                earlier=source.earlier,
-                tools=rules.tools,
-            )
+            judge = partial(judged_observation, source=source, tokens=span.tokens, task=_task(loaded))
             seqs = {"from_seq": loaded.buffered_seq + 1, "to_seq": span.to_seq}
             try:
                 return await self._calling.accepted(attempt, source, judge, kind=KIND, **seqs)

@@ -78,7 +78,7 @@ def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared
     assert span is not None
     seen = ObserverInput(messages=span.messages)
     observed = draft(both(observations, seen, count=text_tokens))
-    verdict = both(judged_observation, observed, span, task=None, timezone=RULES.zone, output_tokens=4_000)
+    verdict = both(judged_observation, observed, seen, tokens=span.tokens, task=None)
 
     half = ReflectorInput(
         items=verdict.items,

@@ -9,9 +9,8 @@ from app.kit.tokens import text_tokens
 from app.llm.port import Usage
 from app.memory.grounding.sources import all_text
 from app.memory.judging import JUDGED_TOKENS, in_sight, judged_observation
-from app.memory.model import Call, Draft
+from app.memory.model import Call, Draft, ObserverInput
 from app.memory.rules import ToolTokens
-from app.memory.spans import Span
 from app.sessions.model import Kind, Message, Role
 from tests.memory.building import said
 
@@ -23,10 +22,9 @@ def closed(seq: int, day: int, hour: int = 12) -> Message:
 
 
 def judged(reply: str, *messages: Message, zone: str = "UTC") -> str:
-    covers = ((messages[0].seq, messages[-1].seq),)
-    span = Span(to_seq=messages[-1].seq, messages=messages, tokens=100, covers=covers, limited=False)
+    source = ObserverInput(messages=messages, timezone=ZoneInfo(zone), output_tokens=1_000)
     draft = Draft(text=dedent(reply), call=CALL, cut_off=False)
-    return judged_observation(draft, span, task=None, timezone=ZoneInfo(zone), output_tokens=1_000).text
+    return judged_observation(draft, source, tokens=100, task=None).text
 
 
 def test_lines_under_no_date_get_the_day_on_which_what_they_cite_was_said() -> None:
