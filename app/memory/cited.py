@@ -1,14 +1,18 @@
-"""What citations name, found without going through all there is: a log may have a thousand lines of one message."""
+"""What citations name, and the same messages in the fewest."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
 
-from app.memory.model import Cite, Ranges
+from app.memory.model import Cite, Ranges, seqs_of
+from app.memory.spans import merged
 
 
 class Cited:
-    """Messages, lines or voices by the ``seqs`` that they are or cite."""
+    """Messages, lines or voices by the ``seqs`` that they are or cite.
+
+    They are found without going through all there are: a log may have a thousand lines of one message.
+    """
 
     def __init__(self, seqs: Iterable[Ranges]) -> None:
         found = sorted((first, last, at) for at, ranges in enumerate(seqs) for first, last in ranges)
@@ -26,3 +30,8 @@ class Cited:
             if last >= cite.first:
                 found.add(at)
         return sorted(found)
+
+
+def joined(cites: Iterable[Cite]) -> tuple[Cite, ...]:
+    """The same messages in as few citations as there can be: those that overlap or follow one another as one."""
+    return tuple(Cite(first, last) for first, last in merged(seqs_of(cites)))

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from app.kit.taking import lowest_first
 from app.kit.words import overlap, specifics, terms
+from app.memory.cited import joined
 from app.memory.extractive.scoring import Assertion, assertion
 from app.memory.extractive.selection import LINE_TOKENS
-from app.memory.extractive.wording import joined, telegraphic
+from app.memory.extractive.wording import telegraphic
 from app.memory.log import render
 from app.memory.model import Item, Priority, ReflectorInput
 from app.memory.parsing import OBSERVATIONS, block

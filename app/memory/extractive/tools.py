@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import Any
 
 from app.kit.patterns import lazy_pattern
+from app.memory.cited import joined
 from app.memory.extractive.cues import is_error
 from app.memory.extractive.sentences import neutral, shortened
-from app.memory.extractive.wording import joined
 from app.memory.model import Cite, Item, Origin, Priority, Tag
 from app.memory.spans import CLOSING
 from app.sessions.model import Message, Part, PartType

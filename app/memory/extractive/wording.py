@@ -1,14 +1,11 @@
-"""Fewer words for the same statement: openings off, for old notes the words that carry nothing, citations joined.
+"""Fewer words for the same statement: openings off, and for old notes the words that carry nothing.
 
 Quoted text and code keep every letter: a quotation that was tidied is no quotation.
 """
 
 import re
-from collections.abc import Iterable
 
 from app.kit.patterns import lazy_pattern
-from app.memory.model import Cite, seqs_of
-from app.memory.spans import merged
 
 _OPENING = lazy_pattern(
     r"^(?:(?:oh|wow|whoa|woah|yeah|yes|yep|yup|no way|ok|okay|sure|well|so|aw+|ha(?:ha)+|lol|hey|hi|hello"
@@ -42,8 +39,3 @@ def telegraphic(text: str) -> str:
         return text
     pieces = _KEPT.split(text)
     return "".join(piece if at % 2 else _IDLE.sub("", piece) for at, piece in enumerate(pieces)).strip()
-
-
-def joined(cites: Iterable[Cite]) -> tuple[Cite, ...]:
-    """The same messages in as few citations as there can be: those that overlap or follow one another as one."""
-    return tuple(Cite(first, last) for first, last in merged(seqs_of(cites)))
