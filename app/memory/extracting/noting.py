@@ -84,16 +84,16 @@ class Noting:
     async def _reading(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
         """A shared log is not one session's: of that one its messages are read, those that retention has left."""
         if loaded.is_shared:
-            return await self._said(loaded, rules, narrowing, after=loaded.facts_seq)
+            return await self._of_messages(loaded, rules, narrowing, after=loaded.facts_seq)
         async with self._means.database.connection() as connection:
             untold = first_unread(loaded, await noting_store.untold(connection, loaded.session_id))
         if chunks := unread_chunks(loaded, rules, narrowing, before=untold):
             return chunks
         if untold is not None:
-            return await self._said(loaded, rules, narrowing, after=untold[0] - 1, last=untold[1])
-        return await self._said(loaded, rules, narrowing, after=max(loaded.buffered_seq, loaded.facts_seq))
+            return await self._of_messages(loaded, rules, narrowing, after=untold[0] - 1, last=untold[1])
+        return await self._of_messages(loaded, rules, narrowing, after=max(loaded.buffered_seq, loaded.facts_seq))
 
-    async def _said(
+    async def _of_messages(
         self, loaded: Loaded, rules: Rules, narrowing: Narrowing, *, after: int, last: int | None = None
     ) -> Reading:
         """Of the messages after ``after``, to the newest, or to ``last`` if others follow that are read later."""
