@@ -8,7 +8,7 @@ from uuid import UUID
 
 from app.memory.model import Item, Observation, Ranges, Reflection
 from app.memory.rules import Rules
-from app.memory.steps import LiveReflection, Request
+from app.memory.steps import Request, Sizes
 from app.sessions.model import Message
 
 
@@ -48,20 +48,6 @@ class Gap:
     session_key: str
     first: int
     last: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
-    """The notes of a memory by what policy asks of them: ``observations`` and ``reflections`` are live, in tokens.
-
-    ``buffered``: message tokens of each chunk observed ahead, oldest first. ``ahead``: a reflection was made ahead.
-    """
-
-    observations: int = 0
-    observation_tokens: int = 0
-    buffered: tuple[int, ...] = ()
-    reflections: tuple[LiveReflection, ...] = ()
-    ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from app.kit.db import Row
 from app.kit.keeping import kept
 from app.memory.log import items_from_json
 from app.memory.model import Item, Observation, Ranges, Reflection, Status
-from app.memory.records import Conversation, Fenced, Gap, Loaded, Sizes, Standing
-from app.memory.steps import UNFINISHED, LiveReflection, Request
+from app.memory.records import Conversation, Fenced, Gap, Loaded, Standing
+from app.memory.steps import UNFINISHED, LiveReflection, Request, Sizes
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
 LINE_CHARACTERS = 512  # of a line that counts as one

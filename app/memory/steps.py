@@ -27,29 +27,37 @@ class LiveReflection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """A memory's counters. ``pending_tokens`` is P, ``unbuffered_tokens`` B, ``observation_tokens`` O of the rules.
+class Sizes:
+    """The notes of a memory by what policy asks of them: how many observations and which reflections are live.
 
-    ``buffered``: message tokens of each chunk observed ahead, oldest first; P still includes them. ``nothing_safe``: no
-    whole closed group was found among the pending messages. ``no_boundary``: no end of a topic was found among them.
-    ``unfinished``: a part of a span is observed that was longer than one call may be shown.
-    ``ahead``: there is a reflection made ahead of its time. ``unhelped_tokens``: the size of the log when condensing
-    it last gave nothing smaller. ``rebuilding``: notes were erased and are to be made again. ``to_note``: the session
-    has ended, and facts are still to be taken from it. ``failed``: the last step failed. ``may_observe``,
-    ``may_reflect``: False if a cap on cost forbids it.
+    ``observation_tokens`` is O of the rules. ``buffered``: message tokens of each chunk observed ahead, oldest first.
+    ``ahead``: there is a reflection made ahead of its time.
+    """
+
+    observations: int = 0
+    observation_tokens: int = 0
+    buffered: tuple[int, ...] = ()
+    reflections: tuple[LiveReflection, ...] = ()
+    ahead: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State(Sizes):
+    """A memory's counters. ``pending_tokens`` is P of the rules, with what is buffered; ``unbuffered_tokens`` is B.
+
+    ``nothing_safe``: no whole closed group was found among the pending messages. ``no_boundary``: no end of a topic was
+    found among them. ``unfinished``: a part of a span is observed that was longer than one call may be shown.
+    ``unhelped_tokens``: the size of the log when condensing it last gave nothing smaller. ``rebuilding``: notes were
+    erased and are to be made again. ``to_note``: the session has ended, and facts are still to be taken from it.
+    ``failed``: the last step failed. ``may_observe``, ``may_reflect``: False if a cap on cost forbids it.
     """
 
     rules: Rules
     now: datetime
     pending_tokens: int
-    observation_tokens: int
-    observations: int
-    buffered: tuple[int, ...] = ()
-    reflections: tuple[LiveReflection, ...] = ()
     requested: Request | None = None
     reflected_at: datetime | None = None
     unhelped_tokens: int | None = None
-    ahead: bool = False
     rebuilding: bool = False
     to_note: bool = False
     failed: bool = False

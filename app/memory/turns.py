@@ -5,7 +5,7 @@ closed a group, or a topic.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
@@ -13,7 +13,7 @@ from uuid import UUID
 from app.memory.outcomes import Outcome
 from app.memory.records import Standing
 from app.memory.rules import Rules
-from app.memory.steps import NoteFacts, Rebuild, Request, State, Step
+from app.memory.steps import NoteFacts, Rebuild, Request, Sizes, State, Step
 
 Seen: TypeAlias = tuple[int, datetime | None]
 """A session at a look: its newest message, and when something was asked for."""
@@ -64,17 +64,13 @@ def state_of(
 ) -> State:
     """``tried``: outcomes of steps on these messages. ``activated``: this run has done what a cold cache asks for."""
     return State(
+        **{one.name: getattr(standing.sizes, one.name) for one in fields(Sizes)},
         rules=rules,
         now=standing.now,
         pending_tokens=standing.pending_tokens,
-        observation_tokens=standing.sizes.observation_tokens,
-        observations=standing.sizes.observations,
-        reflections=standing.sizes.reflections,
-        buffered=standing.sizes.buffered,
         requested=None if activated and standing.requested is Request.ACTIVATE else standing.requested,
         reflected_at=standing.reflected_at,
         unhelped_tokens=standing.unhelped_tokens,
-        ahead=standing.sizes.ahead,
         rebuilding=bool(standing.rebuilding),
         to_note=standing.to_note,
         failed=standing.attempts > 0,

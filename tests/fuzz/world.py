@@ -15,9 +15,9 @@ from uuid import UUID
 
 from app.kit.db import Database
 from app.memory.outcomes import Outcome
-from app.memory.records import Lease, Loaded, Sizes
+from app.memory.records import Lease, Loaded
 from app.memory.rules import Rules
-from app.memory.steps import LiveReflection
+from app.memory.steps import LiveReflection, Sizes
 from app.memory.store import MemoryStore
 from app.memory.turns import state_of
 from app.sessions.model import Kind

@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from app.memory.outcomes import Outcome
-from app.memory.records import Conversation, Gap, Loaded, Sizes
+from app.memory.records import Conversation, Gap, Loaded
 from app.memory.rules import Rules
-from app.memory.steps import LiveReflection, NoteFacts, Observe, Rebuild, Request
+from app.memory.steps import LiveReflection, NoteFacts, Observe, Rebuild, Request, Sizes
 from app.memory.turns import about, in_turn, seen, state_of, tried
 from tests.memory.building import NOW, loaded
 
