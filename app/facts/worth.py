@@ -35,7 +35,8 @@ LEAST_POINTS: Final = 1
 PLAN_DAYS: Final = 7  # after the last day that it names a plan is over
 MONTH_DAYS: Final = 31  # of a month alone the last day is meant
 
-_SPEAKER: Final = lazy_pattern(r"^[\w .@'’-]{1,60}: ")
+# Who says it, before its words.
+SPEAKER: Final = lazy_pattern(r"^[\w .@'’-]{1,60}: ")
 _LASTING: Final = lazy_pattern(
     r"\b(?:(?:name|wife|husband|partner|son|daughter|mother|father|mom|mum|dad|brother|sister|dog|cat|pet|job|birthday|kid"
     r"|degree)s?|child(?:ren)?|family|lives?|lived|works? (?:at|as|for|in)|allerg(?:y|ies|ic)|vegan|vegetarian|married"
@@ -67,7 +68,7 @@ _INTENDED: Final = lazy_pattern(
 
 def worth(text: str, category: Category) -> int:
     """Points, at least ``LEAST_POINTS``: how specific it is, how lasting, and whether it came to be or is intended."""
-    said = _SPEAKER.sub("", text)
+    said = SPEAKER.sub("", text)
     return max(LEAST_POINTS, CATEGORY_POINTS[category] + sum(_points(said)))
 
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from app.facts.worth import SPEAKER
 from app.kit.patterns import lazy_pattern
 from app.kit.words import terms
 from app.memory.extracting.slots import Spoken, other, spoken_of
@@ -51,7 +52,6 @@ _STEM_VOWELS_KO: Final = {6: 20, 14: 13, 9: 8}  # of 마셔, 배워 and 봐: 마
 _VOWELS_KO, _FINALS_KO = 21, 28
 _HANGUL_FIRST: Final = 0xAC00
 _FINALS_OF_ENDINGS: Final = {4, 17}  # of 마신다 and 마십니다
-_PREFIX: Final = lazy_pattern(r"^[\w .@'’-]{1,60}: ")
 # Words that tell nothing by themselves and turn what is told: "had a dog", "may have", "works before noon"; not May.
 _TURNING: Final = lazy_pattern(
     r"\b(?:had|was|were|may|might|maybe|perhaps|probably|will|would|could|should|few|many|only|before|after|out|off|under"
@@ -84,7 +84,7 @@ _OTHER: Final = lazy_pattern(
 )
 _TOGETHER: Final = lazy_pattern(r"\band (?:i|user)\b", re.IGNORECASE)
 # Of what is nobody's alone it does not matter who says it: "the budget", "our deadline".
-_SPEAKER: Final = lazy_pattern(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGNORECASE)
+_NAMED: Final = lazy_pattern(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGNORECASE)
 ASSISTANT: Final = "assistant"
 _BY_ASSISTANT: Final = lazy_pattern(rf"^(?:the )?{ASSISTANT}\b", re.IGNORECASE)
 
@@ -113,7 +113,7 @@ class Said:
 def said(text: str) -> Said:
     ordered = tuple(_words(_DENIAL_ZH.sub("", _ELIDED.sub(r"\1e ", text))))
     now = BEFORE.sub("", text)
-    spoken = spoken_of(_PREFIX.sub("", now), ordered)
+    spoken = spoken_of(SPEAKER.sub("", now), ordered)
     relative = _RELATIVE.search(text.casefold())
     whose = (_speaker(text), "" if _TOGETHER.search(text) else other(ordered) or (relative[0] if relative else ""))
     return Said(
@@ -154,7 +154,7 @@ def _speaker(text: str) -> str:
     """By the name before what is said; none is who is called the user there."""
     if _BY_ASSISTANT.match(text):
         return ASSISTANT
-    named = _SPEAKER.match(text)
+    named = _NAMED.match(text)
     return "" if named is None or _FRAME.issuperset(terms(named[1])) else named[1].casefold()
 
 
