@@ -165,8 +165,9 @@ SELECT e.memory_id, e.id AS reflection, e.items AS old, n.items AS new, (
   SELECT array_agg(of.id::bigint)
   FROM behind b CROSS JOIN LATERAL jsonb_array_elements_text(b.sources->'observations') AS of (id)
   WHERE b.memory_id = e.memory_id AND b.id = e.id) AS observations
-FROM edited e JOIN reflections n
-  ON n.memory_id = e.memory_id AND n.born_version = e.retired_version AND n.sources = e.sources
+FROM edited e CROSS JOIN LATERAL (
+  SELECT items FROM reflections WHERE memory_id = e.memory_id AND sources = e.sources AND id > e.id ORDER BY id LIMIT 1
+) n
 ORDER BY e.memory_id, e.retired_version
 """
 

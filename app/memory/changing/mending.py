@@ -1,6 +1,6 @@
 """A log is made one without blank notes, and what they told of other messages is noted to be observed again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -40,7 +40,10 @@ async def mend(
         changed: tuple[Lines, Lines] = ({}, {})
     elif parent is not None:
         observed, condensed = await mending_store.lines(tx, parent, plan, returned=True)
-        changed = _of_edited(observed, behind[0]), _of_edited(condensed, behind[1])
+        changed = (
+            _of_edited(plan.returning_observations, observed, behind[0]),
+            _of_edited(plan.returning_reflections, condensed, behind[1]),
+        )
     else:
         lines = await mending_store.lines(tx, locked.memory_id, plan)
         changed = await offloaded(partial(losing, lines, behind), size=_characters(edits))
@@ -61,8 +64,9 @@ def untold_since(locked: Locked, blanked: Blanked, *others: Mapping[UUID, int]) 
     return first
 
 
-def _of_edited(lines: Lines, edits: Edits) -> Lines:
-    return {id_: items for id_, items in lines.items() if id_ in edits}
+def _of_edited(returning: Iterable[int], lines: Lines, edits: Edits) -> Lines:
+    """Of those behind an edit what came back of them: nothing where what was edited was deleted after that."""
+    return {id_: lines.get(id_, ()) for id_ in returning if id_ in edits}
 
 
 def _characters(edits: Sequence[Edit]) -> int:

@@ -22,12 +22,13 @@ CONDENSED = """/* condensed_lineage */
 SELECT id, status, erased_at IS NOT NULL AS blank, sources FROM reflections WHERE memory_id = $1 ORDER BY id
 """
 
-# Of one that was erased neither old nor new lines are left: a branch is told by it alone that there was an edit.
+# What somebody made of a reflection, or RETURN did for them, is the next of the same sources. Of one that was erased
+# neither old nor new lines are left: a branch is told by it alone that there was an edit.
 EDITS = """/* edits */
 SELECT e.id AS reflection, e.items AS old, n.items AS new
-FROM reflections e JOIN reflections n
-  ON n.memory_id = e.memory_id AND n.born_version = e.retired_version AND n.sources = e.sources
-WHERE e.memory_id = $1 AND e.retired_by = 'edited' ORDER BY e.retired_version
+FROM reflections e CROSS JOIN LATERAL (
+  SELECT items FROM reflections WHERE memory_id = e.memory_id AND sources = e.sources AND id > e.id ORDER BY id LIMIT 1
+) n WHERE e.memory_id = $1 AND e.retired_by = 'edited' ORDER BY e.retired_version
 """
 
 LINES = """/* lines_of_notes */
@@ -58,6 +59,8 @@ WITH changed_observations AS (
   SELECT * FROM unnest($9::bigint[], $10::text[], $11::text[], $12::int[]) AS c (id, text, items, tokens)
 ), edited AS (
   UPDATE observations SET retired_by = 'edited' WHERE memory_id = $1 AND id = ANY($5::bigint[])
+), edited_reflections AS (
+  UPDATE reflections SET retired_by = 'edited' WHERE memory_id = $1 AND id = ANY($9::bigint[])
 ), observed AS (
   INSERT INTO observations (memory_id, ordinal, status, text, items, tokens, message_tokens, session_id, from_seq,
                             to_seq, covers, current_task, suggested_response, born_version, retired_version, retired_by)

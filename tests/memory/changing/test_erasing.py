@@ -399,6 +399,25 @@ async def test_what_was_taken_out_of_a_reflection_does_not_come_back_in_a_branch
     assert ("Lisbon" in told, "Porto" in told) == (comes_back, True)
 
 
+async def test_what_was_taken_out_of_a_reflection_that_was_deleted_then_does_not_come_back_in_a_branch_of_between(
+    service: Service,
+) -> None:
+    await observed(service)
+    await ask(service, "reflect")
+    (note,) = (await service.get("/sessions/s1/memory/reflections"))["items"]
+    kept = "\n".join(line for line in note["text"].splitlines() if "Lisbon" not in line)
+    path = "/sessions/s1/memory/reflections"
+    edited = await service.client.patch(f"{path}/{note['id']}", json={"text": kept})
+    await say(service, "And now?")
+    deleted = await service.client.delete(f"{path}/{edited.json()['id']}")
+    assert (edited.status_code, deleted.status_code) == (200, 200)
+    await erase(service)
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 5})).status_code == 201
+    memory = await rest(service, "s2")
+    assert cover(memory) == [(1, 2, "deleted"), (3, 3, "erased"), (4, 5, "observation")]
+    assert "Lisbon" not in await log(service, "s2")
+
+
 @pytest.mark.parametrize("kind", ["observations", "reflections"])
 async def test_what_an_operator_deleted_is_not_observed_again(service: Service, kind: str) -> None:
     await observed(service)
@@ -439,6 +458,14 @@ async def test_what_was_taken_out_of_a_reflection_of_reflections_does_not_come_b
         assert [(one["level"], one["to_seq"]) for one in notes if one["status"] == "active"] == [(1, 2)]
         assert (FACTS[0] in notes[0]["text"], FACTS[0] in left) == (True, False)
         assert all(fact in left for fact in FACTS[1:3])
+        query = {"query": "Lisbon", "kinds": ["observations"]}
+        found = await service.client.post(f"/sessions/{key}/recall", json=query)
+        assert found.json()["hits"] == []
+    await erase(service, message="m-2")
+    for key in ("s1", "s2"):
+        await rest(service, key)
+        left = await log(service, key)
+        assert [fact in left for fact in FACTS[:3]] == [False, False, True]
 
 
 async def test_branches_that_hold_it_lose_it_and_the_parent_of_one_does_not(service: Service) -> None:

@@ -444,6 +444,15 @@ async def test_a_branch_of_a_past_moment_observes_nothing_that_was_removed(servi
     assert cover(await service.memory("s2")) == [(1, 3, "erased")]
 
 
+async def test_a_branch_of_a_session_in_a_shared_memory_observes_nothing_that_was_removed(service: Service) -> None:
+    await shared_and_removed(service)
+    (left,) = (await service.get("/sessions/s1/messages"))["items"][4:]
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s3"})).status_code == 201
+    assert (await service.memory("s3"))["pending"]["tokens"] == left["tokens"]
+    await ask(service, "observe", "s3")
+    assert cover(await service.memory("s3")) == [(1, 4, "erased"), (5, 5, "observation")]
+
+
 async def test_what_a_branch_goes_on_with_is_removed_though_more_was_of_its_parent(service: Service) -> None:
     await noted(service, retention=MONTH)
     await after(service, 31)
