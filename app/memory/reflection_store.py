@@ -7,9 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from app.kit.db import Row, Tx
-from app.memory.changing.note_store import RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
 from app.memory.log import items_to_json
 from app.memory.model import Status
+from app.memory.note_store import RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
 from app.memory.outcomes import Outcome
 from app.memory.records import Fenced, Loaded, NewReflection
 

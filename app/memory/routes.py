@@ -10,7 +10,7 @@ from app.memory.changing.branching import Branching
 from app.memory.changing.compacting import Compacting
 from app.memory.changing.controls import Controls, Deleted
 from app.memory.changing.erasing import Erasing
-from app.memory.changing.note_store import OBSERVATIONS, REFLECTIONS
+from app.memory.note_store import OBSERVATIONS, REFLECTIONS
 from app.memory.schemas import (
     CompactIn,
     CompactOut,

@@ -11,10 +11,10 @@ from typing import Any
 from uuid import UUID
 
 from app.kit.db import Database, Tx
-from app.memory.changing.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
 from app.memory.log import items_to_json
 from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observation, Status
+from app.memory.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
 from app.memory.records import FORGOTTEN, Fenced, Gap, Hints, Lease, Loaded, Locked, NewObservation, Run, Standing
 from app.memory.reflection_store import discard_ahead
 from app.memory.rows import fenced_of, loaded_of, standing_of

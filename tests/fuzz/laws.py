@@ -14,7 +14,7 @@ from uuid import UUID
 
 from app.kit.db import Database, Tx
 from app.memory.boundaries import span_of
-from app.memory.changing.note_store import DELETED, EDITED, ERASED
+from app.memory.note_store import DELETED, EDITED, ERASED
 from app.memory.policy import next_step
 from app.memory.reflection_store import SOURCES_CHANGED
 from app.memory.rules import Rules

@@ -15,13 +15,13 @@ from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid, TooLarge
 from app.kit.offload import offloaded
 from app.kit.tokens import text_tokens
-from app.memory.changing import note_store
-from app.memory.changing.note_store import DELETED, EDITED, ERASED, OBSERVATIONS, REFLECTIONS, N, Notes
+from app.memory import note_store
 from app.memory.conversations import BEYOND, Numbering
 from app.memory.errors import NotLive
 from app.memory.gates import clip_citations
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Status
+from app.memory.note_store import DELETED, EDITED, ERASED, OBSERVATIONS, REFLECTIONS, N, Notes
 from app.memory.parsing import OBSERVATIONS as LOG
 from app.memory.parsing import block, parse
 from app.memory.records import FORGOTTEN, Locked, NewText

@@ -8,9 +8,9 @@ from app.kit.db import Tx
 from app.kit.offload import offloaded
 from app.memory.changing import mending_store
 from app.memory.changing.erasing_store import Blanked
-from app.memory.changing.erasure import Edits, Lines, edits_behind, losing, repair
-from app.memory.changing.note_store import ERASED
+from app.memory.changing.repair import Edits, Lines, edits_behind, losing, repair
 from app.memory.edits import Edit
+from app.memory.note_store import ERASED
 from app.memory.records import Hints, Locked
 from app.memory.store import MemoryStore
 

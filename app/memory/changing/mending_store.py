@@ -7,11 +7,11 @@ from uuid import UUID
 from app.kit.db import Row, Tx
 from app.kit.json import dumps
 from app.kit.tokens import text_tokens
-from app.memory.changing.erasure import Lines, Note, Repair
-from app.memory.changing.note_store import ERASED, RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
+from app.memory.changing.repair import Lines, Note, Repair
 from app.memory.edits import Edit
 from app.memory.log import items_from_json, items_to_json, render
 from app.memory.model import Status
+from app.memory.note_store import ERASED, RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
 from app.memory.records import Gap, Locked, NewObservation
 
 OBSERVED = """/* observed_lineage */

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.memory.changing.erasure import Note, Repair, edits_behind, losing, repair
+from app.memory.changing.repair import Note, Repair, edits_behind, losing, repair
 from app.memory.edits import Edit
 from app.memory.model import Item, Status
 
