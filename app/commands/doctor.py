@@ -15,6 +15,7 @@ from app.diagnostics.health import readiness
 from app.kit.db import Database
 from app.kit.errors import StartError, Unavailable
 from app.kit.migrate import MIGRATE
+from app.llm.embedding_build import GuardedEmbedder
 from app.llm.port import ModelError, ModelRequest, Provider
 from app.locating import Location, NoDatabase, build_objects, located, opened
 from app.memory.policy import has_stalled
@@ -202,12 +203,18 @@ async def _models(settings: Settings) -> AsyncIterator[Finding]:
         asked.add(name)
         await model.close()
     if roles.embedder is not None:
-        yield await _answers(roles.embedder.query(PROBE.prompt), f"embeddings by {roles.embedder.label}")
+        yield await _answers(_embedded(roles.embedder), f"embeddings by {roles.embedder.label}")
         await roles.embedder.close()
 
 
+async def _embedded(embedder: GuardedEmbedder) -> None:
+    """A passage first: a server that has to load its model takes longer for that than a query may."""
+    await embedder.passages([PROBE.prompt])
+    await embedder.query(PROBE.prompt)
+
+
 async def _answers(call: Awaitable[object], name: str) -> Finding:
-    """One small call, which costs a few tokens."""
+    """A small call or two, which cost a few tokens."""
     try:
         await call
     except ModelError as error:
