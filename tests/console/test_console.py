@@ -7,7 +7,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped] # is untyped
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from app.commands.issuing import revoke
 from app.settings import Settings
@@ -25,6 +25,7 @@ SMALL: dict[str, Any] = {
     "memory_budget": 2_000,
     "keep_last": 4,
 }
+A_LINE = 20  # pixels
 # What is observed by a model, as soon as eight messages are there.
 WAITING: dict[str, Any] = {"message_tokens": 400, "observation_tokens": 100, "buffer_every": None, "keep_last": 0}
 
@@ -685,6 +686,101 @@ async def test_a_session_that_is_deleted_while_it_is_shown_says_so_until_it_is_m
     await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
     await expect(page.get_by_text("My new address is Rua Augusta 12.")).to_be_visible()
     await context.close()
+
+
+async def test_a_session_that_is_not_there_is_asked_for_ever_more_rarely(service: Service, browser: Browser) -> None:
+    """A tab that was left open asked for it every 5 seconds, for ever."""
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.clock.install()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/events") else None)
+    async with page.expect_response("**/memory/events"):
+        await page.goto(f"{service.url}/#/nobody")
+    await expect(page.get_by_role("alert")).to_have_text("session 'nobody' was never seen")
+    for count, seconds in enumerate((5, 10, 20), start=1):
+        await page.evaluate("() => fetch('healthz')")  # what was asked before this is known then
+        await page.clock.run_for((seconds - 1) * 1_000)
+        await page.evaluate("() => fetch('healthz')")
+        assert len(asked) == count
+        async with page.expect_response("**/memory/events"):
+            await page.clock.run_for(2_000)
+    await context.close()
+
+
+async def test_a_pressed_button_keeps_the_focus_when_there_is_no_more_to_do(service: Service, browser: Browser) -> None:
+    """It was disabled then, which gave the focus to the page: the keyboard and a screen reader began anew."""
+    for begin in (1, 41):
+        numbered = ({"role": "user", "content": f"Number {begin + index}."} for index in range(40))
+        await service.append("support-1", *numbered)
+    await service.client.put("/sessions/chat-7", json={"resource_id": "ana"})
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.goto(f"{service.url}/#/support-1")
+    for name, shown in (("Older", "#message-1"), ("Newest", "#message-80")):
+        button = page.get_by_role("button", name=name)
+        await button.focus()
+        await page.keyboard.press("Enter")
+        await expect(page.locator(shown)).to_be_visible()
+        await expect(button).to_be_disabled()
+        await expect(button).to_be_focused()
+        await page.keyboard.press("Enter")
+        await expect(button).to_be_focused()
+
+    posts: list[Route] = []
+    await page.route(
+        "**/facts", lambda route: posts.append(route) if route.request.method == "POST" else route.continue_()
+    )
+    await page.goto(f"{service.url}/#/chat-7/facts")
+    await page.get_by_role("button", name="Add").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Fact").fill("Likes tea.")
+    button = dialog.get_by_role("button", name="Add")
+    await button.focus()
+    async with page.expect_request("**/facts"):
+        await page.keyboard.press("Enter")
+    await page.keyboard.press("Enter")  # once more, before there is an answer
+    await expect(button).to_be_disabled()
+    await posts[0].fulfill(status=503, json={"detail": "the database is away"})
+    await expect(dialog.get_by_role("alert")).to_have_text("the database is away")
+    await expect(button).to_be_focused()
+    assert len(posts) == 1
+    await context.close()
+
+
+async def test_the_chart_has_its_place_before_it_is_drawn(service: Service, browser: Browser) -> None:
+    """It came after the messages, and pushed down what was being read."""
+    await talked(service, messages=12)
+    async with page_of(browser, f"{service.url}/healthz") as page:
+        drawing = asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            await drawing.wait()
+            await route.continue_()
+
+        await page.route("**/memory/versions?*", hold)
+        await page.goto(f"{service.url}/#/support-1")
+        first = page.locator("#message-12")
+        await expect(first).to_be_visible()
+        await expect(page.locator(".chart canvas")).to_have_count(0)
+        before = await first.bounding_box()
+        drawing.set()
+        await expect(page.locator(".chart canvas")).to_be_visible()
+        after = await first.bounding_box()
+        assert before is not None
+        assert after is not None
+        assert abs(after["y"] - before["y"]) < A_LINE
+
+
+async def test_what_waits_in_a_shared_memory_is_not_told_of_one_session(service: Service, browser: Browser) -> None:
+    """Under a session with nothing to observe stood the tokens of another, as "208 tokens in 0 messages, 0 s old"."""
+    for key in ("monday", "tuesday"):
+        await service.client.put(f"/sessions/{key}", json={"resource_id": "ana", "config": {"scope": "resource"}})
+    await service.append("monday", {"role": "user", "content": "I moved to Lisbon in May."})
+    async with page_of(browser, f"{service.url}/#/tuesday") as page:
+        waiting = page.locator(".figures div", has=page.get_by_text("Waiting", exact=True))
+        await expect(waiting).to_contain_text("11 / 16K")
+        await expect(waiting.locator(".hint")).to_have_text("tokens of all its sessions; here 0 messages")
 
 
 async def test_a_tab_that_is_not_seen_leaves_its_stream_to_others_and_shows_what_it_missed(

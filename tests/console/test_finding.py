@@ -82,6 +82,21 @@ async def test_what_was_said_is_found_and_leads_to_its_messages(service: Service
         await expect(texts).to_have_text(["Velopost counts each parcel twice."])
 
 
+async def test_what_is_written_from_right_to_left_is_held_so(service: Service, browser: Browser) -> None:
+    """A Hebrew query stood at the left, its full stop before it."""
+    await two_sessions(service)
+    async with page_of(browser, f"{service.url}/#/chat-7/recall") as page:
+        query = page.get_by_label("Query")
+        for text, direction in (("איפה אני גר?", "rtl"), ("Where do I live?", "ltr")):
+            await query.fill(text)
+            await expect(query).to_have_css("direction", direction)
+        await page.get_by_role("link", name="Facts").click()
+        await page.get_by_role("button", name="Add").click()
+        fact = page.get_by_role("dialog").get_by_label("Fact")
+        await fact.fill("أفضل القهوة بدون سكر")
+        await expect(fact).to_have_css("direction", "rtl")
+
+
 async def test_a_search_that_failed_is_asked_again_by_its_button_alone(service: Service, browser: Browser) -> None:
     """It was posted every 5 seconds, each time with a call of the model where recall has vectors."""
     await two_sessions(service)

@@ -5,7 +5,8 @@ export const REFUSED = "daybook-key-refused"; // an event of the window: the key
 
 const AWAY = { detail: "the service does not answer" };
 const ANSWER_MS = 30_000;
-const [AWAY_MS, GONE_MS] = [2_000, 5_000]; // then a stream is asked for again
+const AWAY_MS = 2_000; // then a stream is asked for again
+const [GONE_MS, GONE_MS_MAX] = [5_000, 3_600_000]; // and that of a session that is not there: each time after twice as long
 const SILENT_MS = 45_000; // of a stream: the service says something every 15 s
 
 class Problem extends Error {
@@ -96,6 +97,7 @@ const pause = (ms, signal) =>
 // Server-sent events by fetch, because EventSource sends no Authorization header. Goes on after the last it heard.
 export async function listen(name, { signal, onEvent, onState }) {
   let last = null;
+  let gone = 0; // times in a row
   while (!signal.aborted) {
     const patient = patience(SILENT_MS);
     let state = "away";
@@ -103,6 +105,7 @@ export async function listen(name, { signal, onEvent, onState }) {
       const options = { signal: patient.within(signal), headers: headers(last ? { "Last-Event-ID": last } : {}) };
       const answer = await asked(`${session(name)}/memory/events`, {}, options);
       onState("live");
+      gone = 0;
       for await (const event of events(answer.body, patient.heard)) {
         last = event.id ?? last;
         onEvent(event);
@@ -114,7 +117,7 @@ export async function listen(name, { signal, onEvent, onState }) {
       patient.end();
     }
     onState(state);
-    await pause(state === "gone" ? GONE_MS : AWAY_MS, signal);
+    await pause(state === "gone" ? Math.min(GONE_MS * 2 ** gone++, GONE_MS_MAX) : AWAY_MS, signal);
   }
 }
 

@@ -54,7 +54,7 @@ const interval = ({ valid_from, valid_to }) => (valid_to ? `${when(valid_from)} 
 
 // Of a new one also whose word it is and which messages of `session` it rests on: neither can be changed later.
 export const FactFields = ({ fact = {}, session }) => html`
-  <label>Fact <textarea name="text" rows="3" required>${fact.text}</textarea></label>
+  <label>Fact <textarea name="text" rows="3" dir="auto" required>${fact.text}</textarea></label>
   <div class="filters">
     <label>Category <select name="category"><${Options} of=${Object.keys(CATEGORIES)} chosen=${fact.category} /></select></label>
     ${session && html`<label>Whose word <select name="trust"><${Options} of=${TRUSTS} /></select></label>`}

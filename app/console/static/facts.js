@@ -4,7 +4,7 @@ import { html, useEffect, useRef, useState } from "./html.js";
 import { call, mayChange, resource, some } from "./api.js";
 import { CATEGORIES, Fact, FactFields, noted } from "./fact.js";
 import { Options, TimeField, fromField, toField } from "./fields.js";
-import { Ask, Notice, Unread, useLoaded } from "./parts.js";
+import { Ask, Notice, Press, Unread, useLoaded } from "./parts.js";
 
 const VALIDITIES = { current: "what holds", past: "what held", all: "all" };
 const AT_FIRST = { category: "", validity: "current", at: null, words: "" };
@@ -35,7 +35,7 @@ function Facts({ name, resourceId, change, again, onCite }) {
     <${Filters} wanted=${wanted} onWant=${want} />
     <div class="head"><p class="hint">What is known of ${resourceId} beyond a single session, the oldest note first.</p>
       ${mayChange() && html`<div class="buttons"><button onClick=${() => setAsking("add")}>Add</button>
-        <button class="danger" disabled=${!found.items.length} onClick=${() => setAsking("delete")}>Delete all</button></div>`}</div>
+        <${Press} class="danger" off=${!found.items.length} onClick=${() => setAsking("delete")}>Delete all<//></div>`}</div>
     ${error && html`<${Notice} kind="error">${error}<//>`}
     ${shown.length === 0 && html`<p>${isNarrowed(wanted) ? "There is none." : `Nothing is known of ${resourceId} now.`}</p>`}
     ${Object.entries(CATEGORIES).map(([id, heading]) => {
@@ -70,7 +70,7 @@ function useLed(found) {
 }
 
 const Filters = ({ wanted, onWant }) => html`<div class="filters" role="search" aria-label="Facts">
-  <label class="words">Contains <input type="search" value=${wanted.words} placeholder="part of a fact"
+  <label class="words">Contains <input type="search" dir="auto" value=${wanted.words} placeholder="part of a fact"
     onInput=${(event) => onWant("words", event.target.value)} /></label>
   <label>Category <select onChange=${(event) => onWant("category", event.target.value)}><option value="">any</option>
     <${Options} of=${Object.keys(CATEGORIES)} chosen=${wanted.category} /></select></label>

@@ -36,7 +36,7 @@ export function LogView({ name, memory, change, again, onCite }) {
     </li>`)}</ol>
     ${chosen && edit && html`<${Ask} title=${`Edit ${chosen.kind} ${chosen.id}`} does="Save" onClose=${close}
         onDo=${async (form) => (await call("PATCH", path, { body: { text: form.get("text") } }), again())}>
-        <label>Lines <textarea name="text" rows="12" required>${chosen.text}</textarea></label>
+        <label>Lines <textarea name="text" rows="12" dir="auto" required>${chosen.text}</textarea></label>
         <p class="hint">Makes one new version; the former stays in the past.</p><//>`}
     ${chosen && !edit && html`<${Ask} title=${`Delete ${chosen.kind} ${chosen.id}?`} does="Delete" danger onClose=${close}
         onDo=${async () => (await call("DELETE", path), again())}>

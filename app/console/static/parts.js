@@ -32,6 +32,10 @@ export const Unread = ({ error }) => (error ? html`<${Notice} kind="error">${err
 export const Figure = ({ name, value, hint, children }) =>
   html`<div><dt>${name}</dt><dd>${value}</dd>${hint && html`<dd class="hint">${hint}</dd>`}${children}</div>`;
 
+// A button that does nothing for now. It keeps the focus of who pressed it, which `disabled` would give to the page.
+export const Press = ({ off, onClick, children, ...more }) =>
+  html`<button aria-disabled=${off ? "true" : undefined} onClick=${off ? undefined : onClick} ...${more}>${children}</button>`;
+
 export function KeyAsk({ wrong, onKey }) {
   const [given, setGiven] = useState("");
   return html`<form class="card" onSubmit=${(event) => (event.preventDefault(), onKey(given.trim()))}>
@@ -52,6 +56,7 @@ export function Ask({ title, does, danger, onDo, onClose, children }) {
   useEffect(() => dialog.current.showModal(), []);
   const submit = async (event) => {
     event.preventDefault();
+    if (busy) return;
     setBusy(true);
     try {
       await onDo(new FormData(event.target));
@@ -68,7 +73,7 @@ export function Ask({ title, does, danger, onDo, onClose, children }) {
       ${failed && html`<${Notice} kind="error">${failed}<//>`}
       <div class="buttons">
         <button type="button" onClick=${() => dialog.current.close()}>Cancel</button>
-        <button class=${danger ? "danger" : "main"} disabled=${busy}>${does}</button>
+        <${Press} class=${danger ? "danger" : "main"} off=${busy}>${does}<//>
       </div>
     </form>
   </dialog>`;

@@ -63,7 +63,7 @@ function outcome({ hits, search, ms }, { name, resourceId }) {
 
 function Form({ resourceId, search, onSearch }) {
   return html`<form role="search" aria-label="Recall" onSubmit=${(event) => (event.preventDefault(), onSearch(event.target))}>
-    <div class="filters"><label class="wide">Query <input type="search" name="query" required maxlength="10000"
+    <div class="filters"><label class="wide">Query <input type="search" name="query" dir="auto" required maxlength="10000"
         placeholder="words, or a question" defaultValue=${search.query} /></label>
       <button class="main">Search</button></div>
     <div class="filters">

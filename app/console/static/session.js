@@ -109,9 +109,9 @@ function Head({ name, memory, about, events }) {
       ${about.ended_at && html`<span class="tag" title=${`Ended ${when(about.ended_at)}`}>ended</span>`}
       <span class=${`live ${events.live ? "on" : ""}`} role="status">${events.live ? "live" : "not live"}</span>
       ${mayChange() && html`<div class="buttons">
-        <button onClick=${() => act("observe")}>Observe</button>
-        <button onClick=${() => act("reflect")}>Reflect</button>
-        <button onClick=${() => act("redrive")}>Redrive</button>
+        <button title="Take notes of what waits, now" onClick=${() => act("observe")}>Observe</button>
+        <button title="Condense the observations, now" onClick=${() => act("reflect")}>Reflect</button>
+        <button title="Try what failed again, now" onClick=${() => act("redrive")}>Redrive</button>
         <button class="danger" onClick=${() => setAsking("observations")}>Clear observations</button>
         <button class="danger" onClick=${() => setAsking("reflections")}>Clear reflections</button>
       </div>`}
@@ -129,23 +129,31 @@ function Head({ name, memory, about, events }) {
     <dl class="figures">
       <${Figure} name="Messages" value=${count.format(memory.cursor.last_seq)} />
       <${Figure} name="Waiting" value=${`${short.format(memory.pending.tokens)} / ${short.format(memory.thresholds.observe_at)}`}
-        hint=${`tokens in ${many(memory.pending.messages, "message")}, ${ago(memory.pending.seconds)} old`} />
+        hint=${waiting(memory)} />
       <${Figure} name="Log" value=${short.format(memory.log.tokens)}
-        hint=${`tokens: ${many(memory.log.observations, "observation")}, ${many(memory.log.reflections, "reflection")}, version ${memory.log.version}`} />
+        hint=${`tokens in ${many(memory.log.observations, "observation")}, ${many(memory.log.reflections, "reflection")}; version ${memory.log.version}`} />
       <${Figure} name="Compression" value=${memory.compression.ratio ? `${memory.compression.ratio} x` : "none yet"}
         hint=${`${short.format(memory.compression.source_tokens)} tokens told in ${short.format(memory.compression.log_tokens)}`} />
       <${Figure} name="Ahead" value=${count.format(memory.buffered.observations)}
         hint=${`observed ahead, ${short.format(memory.buffered.message_tokens)} message tokens`} />
       <${Figure} name="Spent" value=${isPriced ? dollars.format(spent) : "not known"}
-        hint=${`${memory.usage.observer.calls} + ${memory.usage.reflector.calls} calls of ${[...new Set([memory.observer, memory.reflector])].join(", ")}`} />
+        hint=${`${many(memory.usage.observer.calls + memory.usage.reflector.calls, "call")} of ${[...new Set([memory.observer, memory.reflector])].join(", ")}`} />
       <${Figure} name="Cache hits" value=${memory.usage.actor.cache_hit_ratio === null ? "not told"
         : `${Math.round(memory.usage.actor.cache_hit_ratio * 100)} %`} hint=${`the agent's, in ${many(memory.usage.actor.turns, "turn")}`} />
     </dl>
-    ${memory.current_task && html`<p class="task"><b>Current task</b> ${memory.current_task}</p>`}
+    ${memory.current_task && html`<p class="task"><b>Current task</b> <bdi>${memory.current_task}</bdi></p>`}
     <details class="told"><summary>Events (${events.told.length})</summary>
+      ${events.told.length === 0 && html`<p class="hint">None came while this page was open.</p>`}
       <ol>${events.told.map((event) => html`<li><b>${event.name}</b> ${when(event.data.at)} ${told(event.data)}</li>`)}</ol>
     </details>
   `;
+}
+
+// What waits: in a shared memory the tokens are those of all its sessions, the messages are of this one.
+function waiting({ scope, pending: { messages, seconds } }) {
+  const age = messages > 0 ? `, ${ago(seconds)} old` : "";
+  const where = scope === "resource" ? "tokens of all its sessions; here " : "tokens in ";
+  return where + many(messages, "message") + age;
 }
 
 function told(data) {

@@ -3,7 +3,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";
 import uPlot from "./vendor/uplot.js";
 import { all, get, session, some } from "./api.js";
-import { Message, Notice, Text, Unread, cited, count, isShared, short, span, useLoaded } from "./parts.js";
+import { Message, Notice, Press, Text, Unread, cited, count, isShared, short, span, useLoaded } from "./parts.js";
 import { growth } from "./growth.js";
 
 const PAGE = 60;
@@ -47,10 +47,10 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   return html`
     <${Growth} name=${name} memory=${memory} change=${change} />
     <div class="pager">
-      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => onCite("", "")}>Newest</button>
-      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => onCite(newest + 1, "")}>Newer</button>
+      <${Press} off=${newest >= memory.cursor.last_seq} onClick=${() => onCite("", "")}>Newest<//>
+      <${Press} off=${newest >= memory.cursor.last_seq} onClick=${() => onCite(newest + 1, "")}>Newer<//>
       <span>#${oldest} to #${newest} of ${count.format(memory.cursor.last_seq)}</span>
-      <button disabled=${!older} onClick=${() => onCite("", oldest - 1)}>Older</button>
+      <${Press} off=${!older} onClick=${() => onCite("", oldest - 1)}>Older<//>
       <${Leap} last=${memory.cursor.last_seq} onCite=${onCite} />
     </div>
     ${error && found.cite !== cite && html`<${Notice} kind="error">${error}<//>`}
@@ -104,12 +104,12 @@ function Growth({ name, memory, change }) {
   const known = useRef(new Map()); // versions by their number
   const told = useRef(new Map());
   told.current.set(memory.log.version, memory.log.tokens);
-  const [former] = useLoaded(async (signal) => {
+  const [former, formerError] = useLoaded(async (signal) => {
     const kinds = ["observations", "reflections"].map((kind) => some(`${session(name)}/memory/${kind}`, { limit: 500 }, NOTES_MAX / 500, signal));
     const lists = await Promise.all(kinds);
     return { notes: lists.flatMap((list) => list.items), isWhole: !lists.some((list) => list.more) };
   }, [name]);
-  const [found] = useLoaded(
+  const [found, error] = useLoaded(
     async (signal) => {
       const after = drawn.current.at(-1)?.seq;
       const query = { order: after ? "asc" : "desc", after_seq: after, limit: 500 };
@@ -127,6 +127,8 @@ function Growth({ name, memory, change }) {
     () => (found && former ? growth({ ...found, ...former, told: told.current }) : null),
     [found, former, memory.log.version],
   );
+  const isComing = !series && !error && !formerError && memory.cursor.last_seq > 1;
+  if (isComing) return html`<figure class="chart" aria-busy="true"></figure>`; // in its place: it is not to move what is read
   if (!series || series.seqs.length < 2) return null;
   return html`<figure class="chart"><figcaption>Tokens by message: what was said${
     series.seqs[0] > 1 ? ` from #${series.seqs[0]} on` : ""}, the log, and (context) the log with the messages shown beside it, of which a call sees what fits its budgets</figcaption>

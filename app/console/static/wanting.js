@@ -24,7 +24,7 @@ export function wanting({ told, ready }) {
   if (!told) return items;
   const of = (status) => told.queue.memories.find((each) => each.status === status);
   const stalled = of("stalled");
-  if (stalled) wrong(`${memories(stalled.memories)} stalled: tried every 10 minutes until the cause is mended. Contexts are the notes there are, and the messages.`);
+  if (stalled) wrong(`${memories(stalled.memories)} stalled: tried every 10 minutes until the cause is mended. Contexts still have the notes there are, and the messages.`);
   for (const [about, roles] of stopped(told.process?.roles ?? [])) wrong(`Calls of ${roles.join(", ")} to ${about}.`);
   if (told.queue.late_seconds > LATE_SECONDS)
     wrong(`Work has been due for ${ago(told.queue.late_seconds)} and is not begun: no worker is there, or all are busy.`);
