@@ -19,7 +19,7 @@ from app.settings import Settings
 T = TypeVar("T")
 
 NAME_CHARS_MAX = 200
-SPAN = lazy_pattern(r"(\d{1,5})([dh])")
+SPAN = lazy_pattern(r"(\d+)([dh])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +50,16 @@ def wanted(*, tenant: str, scopes: Sequence[str], name: str, expires: str | None
 
 def expiry(text: str, now: datetime) -> datetime:
     """``90d`` or ``12h`` from now, or a date or time, in UTC where it has no zone. Raises StartError."""
-    if span := SPAN.fullmatch(text):
-        return now + (timedelta(days=int(span[1])) if span[2] == "d" else timedelta(hours=int(span[1])))
     try:
+        if span := SPAN.fullmatch(text):
+            return now + (timedelta(days=int(span[1])) if span[2] == "d" else timedelta(hours=int(span[1])))
         found = datetime.fromisoformat(text)
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
-    except (ValueError, OverflowError) as error:  # one of the year 10000 in UTC, too
+    except OverflowError as error:
+        raise StartError(
+            f"{text!r} is not within the years 1 to 9999: a key made without --expires never ends"
+        ) from error
+    except ValueError as error:
         raise StartError(f"{text!r} is no time: write 90d, 12h or 2027-01-31") from error
 
 

@@ -41,8 +41,11 @@ def test_an_expiry_is_a_span_or_a_date(text: str, when: datetime) -> None:
         ({"name": "a\nb"}, "printable"),
         ({"expires": "tomorrow"}, "is no time"),
         ({"expires": "2020-01-01"}, "has passed"),
-        ({"expires": "9999-12-31T23:59:59-12:00"}, "is no time"),
-        ({"expires": "0001-01-01T00:00:00+12:00"}, "is no time"),
+        ({"expires": "9" * 5_000 + "d"}, "is no time"),
+        ({"expires": "99999999d"}, "is not within the years 1 to 9999"),
+        ({"expires": "99999999999h"}, "is not within the years 1 to 9999"),
+        ({"expires": "9999-12-31T23:59:59-12:00"}, "is not within the years 1 to 9999"),
+        ({"expires": "0001-01-01T00:00:00+12:00"}, "is not within the years 1 to 9999"),
     ],
 )
 def test_a_key_that_cannot_be_made_is_told_in_one_line(given: dict[str, object], said: str) -> None:
