@@ -126,7 +126,8 @@ class StateService:
             if owners is None:
                 raise SessionNotFound(key)
             if changes.scopes - owners.keys():
-                raise NoResource(f"session '{key}' belongs to no resource: PUT /sessions/{key} with its resource_id")
+                detail = f"session '{key}' is of no resource: a resource_id comes before its first message or with it"
+                raise NoResource(detail)
             locked = owners.keys() if expected.are_any and of is None else changes.scopes
             before = await self._store.locked(tx, tenant, key, {scope: owners[scope] for scope in locked})
             check_expected(expected, before.etag if of is None else before.etag_of(of))
