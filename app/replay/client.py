@@ -101,7 +101,9 @@ def _answer(response: httpx2.Response) -> dict[str, Any]:
     except ValueError:
         body = None
     if not response.is_success or not isinstance(body, dict):
-        raise ReplayError(f"{response.request.method} {response.url.path}: {response.status_code} {_problem(body)}")
+        advice = " (--key, or DAYBOOK_BOOTSTRAP_KEY)" if response.status_code == httpx2.codes.UNAUTHORIZED else ""
+        said = f"{response.status_code} {_problem(body)}{advice}"
+        raise ReplayError(f"{response.request.method} {response.url.path}: {said}")
     return body
 
 

@@ -119,6 +119,19 @@ def test_a_refusal_is_told_in_one_line_with_the_line_of_the_file(stub: StubServi
     assert list(stub.stored) == ["line-1"]
 
 
+def test_who_gives_no_key_is_told_by_which_option_one_is_given(stub: StubService, tmp_path: Path) -> None:
+    """The line named a header alone, which nobody can set on the command line."""
+    path = tmp_path / "talk.jsonl"
+    path.write_text('{"id": "m-1", "role": "user", "content": "hi"}')
+    problem = {"title": "No valid key was given"}
+    stub.refusals["m-1"] = JSONResponse(problem, status_code=401, media_type="application/problem+json")
+
+    with Service(stub.url) as service, pytest.raises(ReplayError, match="401 No valid key was given") as refused:
+        replay_file(service, path, session="s1", config=None, wait_ms=0)
+
+    assert str(refused.value).endswith(" (--key, or DAYBOOK_BOOTSTRAP_KEY)")
+
+
 def test_an_answer_of_something_else_is_told_apart(stub: StubService) -> None:
     stub.refusals["m-1"] = PlainTextResponse("<html>", status_code=502)
 

@@ -137,7 +137,7 @@ function Head({ name, memory, about, events }) {
       <${Figure} name="Ahead" value=${count.format(memory.buffered.observations)}
         hint=${`observed ahead, ${short.format(memory.buffered.message_tokens)} message tokens`} />
       <${Figure} name="Spent" value=${isPriced ? dollars.format(spent) : "not known"}
-        hint=${`${many(memory.usage.observer.calls + memory.usage.reflector.calls, "call")} of ${[...new Set([memory.observer, memory.reflector])].join(", ")}`} />
+        hint=${`${many(memory.usage.observer.calls + memory.usage.reflector.calls, "call")}, now of ${[...new Set([memory.observer, memory.reflector])].join(", ")}`} />
       <${Figure} name="Cache hits" value=${memory.usage.actor.cache_hit_ratio === null ? "not told"
         : `${Math.round(memory.usage.actor.cache_hit_ratio * 100)} %`} hint=${`the agent's, in ${many(memory.usage.actor.turns, "turn")}`} />
     </dl>
