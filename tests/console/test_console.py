@@ -569,6 +569,25 @@ async def test_the_overview_is_looked_at_again_by_itself_and_says_when_it_cannot
     await context.close()
 
 
+async def test_a_list_of_sessions_that_is_on_its_way_says_so(service: Service, browser: Browser) -> None:
+    """It was as empty as that of a service without sessions."""
+    await talked(service, messages=1)
+    async with page_of(browser, f"{service.url}/healthz") as page:
+        answering = asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            await answering.wait()
+            await route.continue_()
+
+        await page.route("**/sessions?limit=50*", hold)
+        await page.goto(f"{service.url}/")
+        sessions = page.get_by_role("complementary", name="Sessions")
+        await expect(sessions.get_by_text("Loading")).to_be_visible()
+        answering.set()
+        await expect(sessions.get_by_role("link", name="support-1")).to_be_visible()
+        await expect(sessions.get_by_text("Loading")).to_have_count(0)
+
+
 async def test_a_service_that_is_slow_is_asked_once_at_a_time(service: Service, browser: Browser) -> None:
     context = await browser.new_context()
     page = await context.new_page()

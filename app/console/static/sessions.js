@@ -27,6 +27,7 @@ export function SessionList({ chosen, status, onStatus }) {
         <${Options} of=${STATUSES} chosen=${status} label=${worded} />
       </select></label>
     </div>
+    ${!found.loaded && html`<p class="hint" aria-busy="true">Loading</p>`}
     ${found.error && html`<${Notice} kind="error">${found.error}<//>`}
     ${found.loaded && !found.items.length && !found.error &&
       html`<p class="hint">${found.more ? "None so far." : search || status ? "There is none." : "There is no session yet."}</p>`}
