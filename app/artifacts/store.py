@@ -139,8 +139,7 @@ class ArtifactStore:
         self._database = database
 
     async def session_exists(self, session: UUID) -> bool:
-        async with self._database.connection() as connection:
-            return bool(await connection.fetchval(SESSION_EXISTS, session))
+        return bool(await self._database.fetchval(SESSION_EXISTS, session))
 
     async def objects_of(self, tx: Tx, sessions: Sequence[UUID]) -> list[str]:
         """The objects of all artifacts of these sessions."""
@@ -178,33 +177,29 @@ class ArtifactStore:
 
     async def get(self, session: UUID, name: str, version: int | None) -> Artifact | None:
         """A version, or the newest one."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(ARTIFACT, session, name, version)
+        row = await self._database.fetchrow(ARTIFACT, session, name, version)
         return None if row is None else _artifact_of(row)
 
     async def content(self, artifact: Artifact, start: int, end: int) -> bytes | None:
         """The bytes from ``start`` up to ``end`` of one that lies in the database; None: deleted meanwhile."""
-        async with self._database.connection() as connection:
-            if artifact.part is not None:
-                row = await connection.fetchrow(PART, artifact.session_id, TEXT_TYPE, JSON_TYPE, *_place(artifact.part))
-                return None if row is None else row["content"][start:end]
-            found: bytes | None = await connection.fetchval(
-                CONTENT, artifact.session_id, artifact.name, artifact.version, start, end
-            )
+        session = artifact.session_id
+        if artifact.part is not None:
+            row = await self._database.fetchrow(PART, session, TEXT_TYPE, JSON_TYPE, *_place(artifact.part))
+            return None if row is None else row["content"][start:end]
+        found: bytes | None = await self._database.fetchval(
+            CONTENT, session, artifact.name, artifact.version, start, end
+        )
         return found
 
     async def newest(self, session: UUID, *, after: str, limit: int) -> list[Artifact]:
         """The newest version of each artifact that callers named, by name."""
-        async with self._database.connection() as connection:
-            return [_artifact_of(row) for row in await connection.fetch(NEWEST, session, after, limit)]
+        return [_artifact_of(row) for row in await self._database.fetch(NEWEST, session, after, limit)]
 
     async def named(self, session: UUID, names: Sequence[str]) -> list[Artifact]:
-        async with self._database.connection() as connection:
-            return [_artifact_of(row) for row in await connection.fetch(NAMED, session, names)]
+        return [_artifact_of(row) for row in await self._database.fetch(NAMED, session, names)]
 
     async def versions(self, session: UUID, name: str, *, before: int, limit: int) -> list[Artifact]:
-        async with self._database.connection() as connection:
-            return [_artifact_of(row) for row in await connection.fetch(VERSIONS, session, name, before, limit)]
+        return [_artifact_of(row) for row in await self._database.fetch(VERSIONS, session, name, before, limit)]
 
     async def delete(self, session: UUID, name: str, expected: Conditions) -> list[str | None]:
         """Delete every version; answers the object keys they had, None for those whose bytes were in the database.
@@ -218,19 +213,16 @@ class ArtifactStore:
     async def known_objects(self, objects: Sequence[tuple[UUID, str]]) -> set[str]:
         """The keys among those of objects, each with its session, that an artifact has."""
         sessions, keys = [session for session, _ in objects], [key for _, key in objects]
-        async with self._database.connection() as connection:
-            return {row["object_key"] for row in await connection.fetch(KNOWN_OBJECTS, sessions, keys)}
+        return {row["object_key"] for row in await self._database.fetch(KNOWN_OBJECTS, sessions, keys)}
 
     async def part(self, session: UUID, at: PartAt) -> Artifact | None:
         """A message's part as an artifact; None of one that has no text."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(PART, session, TEXT_TYPE, JSON_TYPE, *_place(at))
+        row = await self._database.fetchrow(PART, session, TEXT_TYPE, JSON_TYPE, *_place(at))
         return None if row is None else _part_of(session, row)
 
     async def large_parts(self, session: UUID, *, after: PartAt, bytes_min: int, limit: int) -> list[Artifact]:
         """The parts of more than ``bytes_min`` bytes after one, in their order."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(LARGE_PARTS, session, TEXT_TYPE, JSON_TYPE, *_place(after), bytes_min, limit)
+        rows = await self._database.fetch(LARGE_PARTS, session, TEXT_TYPE, JSON_TYPE, *_place(after), bytes_min, limit)
         return [_part_of(session, row) for row in rows]
 
 

@@ -89,8 +89,7 @@ async def _without_database(settings: Settings) -> list[Finding]:
 
 
 async def _database(pool: Database, database: Location) -> Finding:
-    async with pool.connection() as connection:
-        is_read_only = await connection.fetchval(IS_READ_ONLY)
+    is_read_only = await pool.fetchval(IS_READ_ONLY)
     if not is_read_only:
         return Finding(check="database", verdict=Verdict.OK, detail=database.name)
     advice = "name the primary, or see default_transaction_read_only of server, database and role"
@@ -121,8 +120,7 @@ async def _clock(pool: Database) -> Finding:
 
 
 async def _server_log(pool: Database) -> Finding:
-    async with pool.connection() as connection:
-        verbosity = await connection.fetchval(LOG_VERBOSITY)
+    verbosity = await pool.fetchval(LOG_VERBOSITY)
     check, detail = "server log", f"log_error_verbosity of Postgres is {verbosity}"
     if verbosity == "terse":
         return Finding(check=check, verdict=Verdict.OK, detail=detail)
@@ -131,8 +129,7 @@ async def _server_log(pool: Database) -> Finding:
 
 
 async def _vectors(pool: Database) -> Finding:
-    async with pool.connection() as connection:
-        there = await connection.fetchval(HAS_EXTENSION)
+    there = await pool.fetchval(HAS_EXTENSION)
     if there:
         return Finding(check="pgvector", verdict=Verdict.OK, detail="there")
     advice = "run 'daybook migrate' as the database's owner, where the server has pgvector"

@@ -220,22 +220,21 @@ class ContextStore:
         mark is ``known``.
         """
         arguments = self._arguments(session, budgets, names)
-        rows = await self._fetch(SNAPSHOT, *arguments, known, budgets.elsewhere)
+        rows = await self._database.fetch(SNAPSHOT, *arguments, known, budgets.elsewhere)
         return None if len(rows) == 1 and rows[0]["head"] is None else rows
 
     async def holds(self, session: UUID, mark: str, names: Collection[str] = ()) -> bool:
         """Whether the mark of an earlier read with these names is still that of the session."""
         statement = MARK_WITH_VALUES if names else MARK_NOW
         values = scopes_and_names(names) if names else ()
-        async with self._database.connection() as connection:
-            return bool(await connection.fetchval(statement, session, self._facts_max, *values) == mark)
+        return bool(await self._database.fetchval(statement, session, self._facts_max, *values) == mark)
 
     async def past(
         self, session: UUID, budgets: Budgets, moment: Moment, *, timezone: str, names: Collection[str]
     ) -> list[Row]:
         """The same at a moment of the past; no rows: no such moment. ``timezone`` dates a session without messages."""
         arguments = self._arguments(session, budgets, names)
-        return await self._fetch(PAST_SNAPSHOT, *arguments, moment.version, moment.seq, timezone)
+        return await self._database.fetch(PAST_SNAPSHOT, *arguments, moment.version, moment.seq, timezone)
 
     def _arguments(self, session: UUID, budgets: Budgets, names: Collection[str]) -> tuple[Any, ...]:
         return (
@@ -249,19 +248,12 @@ class ContextStore:
             self._facts_max,
         )
 
-    async def _fetch(self, statement: str, *arguments: Any) -> list[Row]:
-        async with self._database.connection() as connection:
-            rows: list[Row] = await connection.fetch(statement, *arguments)
-            return rows
-
     async def newest(self, session: UUID) -> tuple[int, int]:
         """The newest version and seq; 0 and 0 of a session never seen."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(NEWEST, session)
+        row = await self._database.fetchrow(NEWEST, session)
         return (0, 0) if row is None else (row["version"], row["seq"])
 
     async def memory_with(self, session: UUID, seq: int) -> UUID | None:
         """The session's memory; None while the session, or its message ``seq``, is not stored."""
-        async with self._database.connection() as connection:
-            found: UUID | None = await connection.fetchval(STORED, session, seq)
+        found: UUID | None = await self._database.fetchval(STORED, session, seq)
         return found

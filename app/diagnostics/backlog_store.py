@@ -135,26 +135,22 @@ class BacklogStore:
 
     async def backlog(self, *, ages: Sequence[float], limit: int) -> Backlog:
         """What is due or waits, of all tenants; ``ages`` are ascending seconds."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(BACKLOG, limit, ages)
+        rows = await self._database.fetch(BACKLOG, limit, ages)
         return _backlog_of(rows, ages, attempts_max=self._attempts_max)
 
     async def own_backlog(self, tenant: str, *, ages: Sequence[float]) -> Backlog:
         """The same for one tenant, over ``OWN_MAX`` memories that are due and as many that are not yet."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(OWN_BACKLOG, tenant, ages)
+        rows = await self._database.fetch(OWN_BACKLOG, tenant, ages)
         return _backlog_of(rows, ages, attempts_max=self._attempts_max)
 
     async def failing(self, tenant: str) -> list[Failing]:
         """Of the same memories why they fail: the causes of most of them first."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(FAILING, tenant)
+        rows = await self._database.fetch(FAILING, tenant)
         return [_failing_of(list(found)) for _, found in groupby(rows, key=itemgetter("rank"))]
 
     async def troubled(self, limit: int) -> list[Troubled]:
         """The memories that are stalled or backing off, those that failed most often first."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(TROUBLED, limit)
+        rows = await self._database.fetch(TROUBLED, limit)
         return [_troubled_of(row) for row in rows]
 
 

@@ -159,20 +159,17 @@ class DiagnosticsStore:
         self._database = database
 
     async def memory(self, session: UUID) -> Row | None:
-        async with self._database.connection() as connection:
-            return await connection.fetchrow(MEMORY, session)
+        return await self._database.fetchrow(MEMORY, session)
 
     async def memory_of(self, session: UUID) -> UUID | None:
         """None of a session never seen."""
-        async with self._database.connection() as connection:
-            found: UUID | None = await connection.fetchval(MEMORY_OF, session)
+        found: UUID | None = await self._database.fetchval(MEMORY_OF, session)
         return found
 
     async def events(self, session: UUID, place: Place | None) -> tuple[Place, Row] | None:
         """Where the look began, and what happened after it; None for a session never seen. No ``place`` is now."""
         numbers = (None,) * len(NUMBERS) if place is None else astuple(place)
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(EVENTS, session, *numbers, EVENTS_MAX)
+        row = await self._database.fetchrow(EVENTS, session, *numbers, EVENTS_MAX)
         if row is None:
             return None
         return Place(**{name: row[name] for name in NUMBERS}), row
@@ -193,20 +190,16 @@ class DiagnosticsStore:
         return row, [observation_of(found) for found in observations], [reflection_of(found) for found in reflections]
 
     async def versions(self, session: UUID, memory: UUID, *, before: int, limit: int) -> list[dict[str, Any]]:
-        async with self._database.connection() as connection:
-            return [dict(row) for row in await connection.fetch(VERSIONS, memory, session, before, limit)]
+        return [dict(row) for row in await self._database.fetch(VERSIONS, memory, session, before, limit)]
 
     async def observations(self, memory: UUID, *, after: int, status: str | None, limit: int) -> list[Observation]:
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(OBSERVATIONS, memory, after, status, limit)
+        rows = await self._database.fetch(OBSERVATIONS, memory, after, status, limit)
         return [observation_of(row) for row in rows]
 
     async def reflections(self, memory: UUID, *, after: int, status: str | None, limit: int) -> list[Reflection]:
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(REFLECTIONS, memory, after, status, limit)
+        rows = await self._database.fetch(REFLECTIONS, memory, after, status, limit)
         return [reflection_of(row) for row in rows]
 
     async def runs(self, memory: UUID, *, before: int, outcome: str | None, limit: int) -> list[dict[str, Any]]:
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(RUNS, memory, before, outcome, limit)
+        rows = await self._database.fetch(RUNS, memory, before, outcome, limit)
         return [dict(row) for row in rows]

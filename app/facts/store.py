@@ -79,21 +79,18 @@ class FactStore:
 
     async def page(self, tenant: str, resource_id: str, wanted: FactFilter, *, after: int, limit: int) -> list[Fact]:
         """Those after the id ``after``, by id."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                FACTS, tenant, resource_id, after, wanted.category, wanted.validity, wanted.at, limit
-            )
+        rows = await self._database.fetch(
+            FACTS, tenant, resource_id, after, wanted.category, wanted.validity, wanted.at, limit
+        )
         return await facts_of(rows)
 
     async def all(self, tenant: str, resource_id: str) -> list[Fact]:
         """Every fact of the resource, past ones too."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(ALL_FACTS, tenant, resource_id)
+        rows = await self._database.fetch(ALL_FACTS, tenant, resource_id)
         return await facts_of(rows)
 
     async def fact(self, tenant: str, resource_id: str, fact_id: int) -> Fact | None:
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(FACT, tenant, resource_id, fact_id)
+        row = await self._database.fetchrow(FACT, tenant, resource_id, fact_id)
         return None if row is None else _fact_of(row)
 
     @staticmethod

@@ -41,26 +41,22 @@ class KeyStore:
         self._database = database
 
     async def find(self, key_id: str) -> ApiKey | None:
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(FIND_KEY, key_id)
+        row = await self._database.fetchrow(FIND_KEY, key_id)
         return None if row is None else _key_of(row)
 
     async def is_empty(self) -> bool:
         """Whether there never was a key: those that were revoked count. So it is before the first migration."""
-        async with self._database.connection() as connection:
-            try:
-                return not await connection.fetchval(ANY_KEY)
-            except asyncpg.UndefinedTableError:
-                return True
+        try:
+            return not await self._database.fetchval(ANY_KEY)
+        except asyncpg.UndefinedTableError:
+            return True
 
     async def has_usable(self) -> bool:
-        async with self._database.connection() as connection:
-            return bool(await connection.fetchval(USABLE_KEY))
+        return bool(await self._database.fetchval(USABLE_KEY))
 
     async def listed(self, tenant: str | None) -> list[ApiKey]:
         """The keys of a tenant, or of all."""
-        async with self._database.connection() as connection:
-            return [_key_of(row) for row in await connection.fetch(LIST_KEYS, tenant)]
+        return [_key_of(row) for row in await self._database.fetch(LIST_KEYS, tenant)]
 
     async def insert(
         self,
@@ -72,19 +68,16 @@ class KeyStore:
         digest: bytes,
         expires_at: datetime | None,
     ) -> ApiKey:
-        async with self._database.connection() as connection:
-            return _key_of(await connection.fetchrow(INSERT_KEY, key_id, tenant, name, scopes, digest, expires_at))
+        return _key_of(await self._database.fetchrow(INSERT_KEY, key_id, tenant, name, scopes, digest, expires_at))
 
     async def revoke(self, key_id: str, tenant: str | None) -> ApiKey | None:
         """The key as it is now; None: there is none of this id, or it is another tenant's."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(REVOKE_KEY, key_id, tenant)
+        row = await self._database.fetchrow(REVOKE_KEY, key_id, tenant)
         return None if row is None else _key_of(row)
 
     async def touch(self, used: Mapping[str, datetime]) -> None:
         """Note when keys were last used."""
-        async with self._database.connection() as connection:
-            await connection.execute(TOUCH_KEYS, list(used), list(used.values()))
+        await self._database.execute(TOUCH_KEYS, list(used), list(used.values()))
 
 
 def _key_of(row: Row) -> ApiKey:

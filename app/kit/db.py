@@ -162,10 +162,28 @@ class Database:
         return self._config.row_level_security
 
     def connection(self, *, of: Hashable = None) -> AbstractAsyncContextManager[Tx]:
-        """A connection for one statement, which commits by itself. ``of``: see ``tx``."""
+        """A connection on which each statement commits by itself. ``of``: see ``tx``."""
         if self._config.row_level_security:
             return self.tx(of=of)
         return self._acquired() if of is None else self._acquired_for(of)
+
+    async def fetch(self, statement: str, *arguments: Any) -> list[Row]:
+        """The rows of a statement on a connection of its own; the next three are asyncpg's of these names."""
+        async with self.connection() as connection:
+            rows: list[Row] = await connection.fetch(statement, *arguments)
+        return rows
+
+    async def fetchrow(self, statement: str, *arguments: Any) -> Row:
+        async with self.connection() as connection:
+            return await connection.fetchrow(statement, *arguments)
+
+    async def fetchval(self, statement: str, *arguments: Any) -> Any:
+        async with self.connection() as connection:
+            return await connection.fetchval(statement, *arguments)
+
+    async def execute(self, statement: str, *arguments: Any) -> None:
+        async with self.connection() as connection:
+            await connection.execute(statement, *arguments)
 
     @asynccontextmanager
     async def _acquired_for(self, of: Hashable) -> AsyncIterator[Tx]:
@@ -215,8 +233,7 @@ class Database:
 
     async def now(self) -> datetime:
         """The server's time, which is the same for all processes."""
-        async with self.connection() as connection:
-            found: datetime = await connection.fetchval(NOW)
+        found: datetime = await self.fetchval(NOW)
         return found
 
 

@@ -107,8 +107,7 @@ class QueueStore:
 
     async def claim(self, memory_id: UUID, *, owner: str, seconds: float) -> Lease | None:
         """Take the memory if it is due and nobody else has; None otherwise."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(CLAIM, memory_id, owner, seconds)
+        row = await self._database.fetchrow(CLAIM, memory_id, owner, seconds)
         if row is None:
             return None
         self._metrics.claimed(row["waited_seconds"])
@@ -116,37 +115,31 @@ class QueueStore:
 
     async def due(self, limit: int, *, of_tenant: int) -> list[UUID]:
         """What is due, as the tenants take turns; at most so many ``of_tenant`` each."""
-        async with self._database.connection() as connection:
-            return [row["id"] for row in await connection.fetch(DUE, limit, of_tenant)]
+        return [row["id"] for row in await self._database.fetch(DUE, limit, of_tenant)]
 
     async def renew(self, lease: Lease, *, seconds: float, step: str | None = None) -> bool:
         """Prolong the lease; False when it was lost."""
-        async with self._database.connection() as connection:
-            found = await connection.fetchval(RENEW, lease.memory_id, lease.epoch, seconds, step)
+        found = await self._database.fetchval(RENEW, lease.memory_id, lease.epoch, seconds, step)
         return found is not None
 
     async def settle(self, lease: Lease, wait: Wait, seen_at: datetime | None) -> bool:
         """End the lease: wait as told, or stay due for what came meanwhile. Answers whether there is more to do."""
-        async with self._database.connection() as connection:
-            due = await connection.fetchval(
-                SETTLE, lease.memory_id, lease.epoch, wait.at_tokens, wait.until, seen_at, wait.paused, UNFINISHED
-            )
+        due = await self._database.fetchval(
+            SETTLE, lease.memory_id, lease.epoch, wait.at_tokens, wait.until, seen_at, wait.paused, UNFINISHED
+        )
         return bool(due)
 
     async def resume(self) -> None:
         """Have every paused memory looked at: the caps may have been raised."""
-        async with self._database.connection() as connection:
-            await connection.execute(RESUME)
+        await self._database.execute(RESUME)
 
     async def redrive(self) -> int:
         """Have every memory that is stalled or backing off tried again at once; answers how many."""
-        async with self._database.connection() as connection:
-            count: int = await connection.fetchval(REDRIVE)
+        count: int = await self._database.fetchval(REDRIVE)
         return count
 
     async def give_back(self, lease: Lease) -> None:
-        async with self._database.connection() as connection:
-            await connection.execute(GIVE_BACK, lease.memory_id, lease.epoch)
+        await self._database.execute(GIVE_BACK, lease.memory_id, lease.epoch)
 
     async def fail(self, tx: Tx, lease: Lease, *, attempts: int, error: dict[str, Any] | None, until: datetime) -> None:
         """``error`` None: the last one is still the one to tell."""
@@ -159,5 +152,4 @@ class QueueStore:
 
     async def idle(self, memory_id: UUID) -> bool:
         """Whether there is nothing to do now; so it is for a memory that is not there."""
-        async with self._database.connection() as connection:
-            return await connection.fetchval(IDLE, memory_id) is not False
+        return await self._database.fetchval(IDLE, memory_id) is not False

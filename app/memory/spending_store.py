@@ -67,8 +67,7 @@ class SpendingStore:
 
     async def accounts(self, memory_id: UUID | None, tenant: str) -> Accounts:
         """Today's, of the memory (of none: nothing) and of its tenant."""
-        async with self._database.connection() as connection:
-            return _accounts_of(await connection.fetchrow(ACCOUNTS, memory_id, tenant))
+        return _accounts_of(await self._database.fetchrow(ACCOUNTS, memory_id, tenant))
 
     async def lock(self, tx: Tx, memory_id: UUID, tenant: str) -> Accounts:
         """Today's, and nobody else of the tenant reserves until the end of ``tx``."""
@@ -82,10 +81,9 @@ class SpendingStore:
 
     async def charge(self, lease: Lease, tenant: str, spent: Amount, *, unpriced_tokens: int) -> None:
         """Book what a call has cost in the place of what it had reserved."""
-        async with self._database.connection() as connection:
-            await connection.execute(
-                CHARGE, lease.memory_id, tenant, lease.epoch, spent.tokens, spent.cost_usd, unpriced_tokens
-            )
+        await self._database.execute(
+            CHARGE, lease.memory_id, tenant, lease.epoch, spent.tokens, spent.cost_usd, unpriced_tokens
+        )
 
 
 def _accounts_of(row: Row) -> Accounts:

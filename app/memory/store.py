@@ -239,10 +239,9 @@ class MemoryStore:
         limit = NEVER // SPANS_READ if limit_tokens is None else limit_tokens
         most = SPANS_READ * limit
         while True:
-            async with self._database.connection() as connection:
-                rows = await connection.fetch(
-                    PENDING_MESSAGES, session_id, after, self.pending_messages_max, LOOK_BACK, most
-                )
+            rows = await self._database.fetch(
+                PENDING_MESSAGES, session_id, after, self.pending_messages_max, LOOK_BACK, most
+            )
             found = [message_of(row) for row in rows]
             full = len(rows) == self.pending_messages_max
             if not full and (not rows or rows[0]["found"] == len(rows)):

@@ -106,14 +106,12 @@ class IndexStore:
 
     async def behind(self, after: UUID, limit: int) -> Lookout:
         """Look at so many sessions in the order of their ids, those after ``after``."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(BEHIND, after, limit)
+        row = await self._database.fetchrow(BEHIND, after, limit)
         return Lookout(last=row["last"], behind=tuple(row["behind"] or ()))
 
     async def lacking(self, sessions: Sequence[UUID]) -> int:
         """How many messages of these the index lacks."""
-        async with self._database.connection() as connection:
-            messages: int = await connection.fetchval(LACKING, sessions)
+        messages: int = await self._database.fetchval(LACKING, sessions)
         return messages
 
     async def unindexed(self, session: UUID, limit: int, *, tokens_max: int) -> tuple[Last, list[Message]]:

@@ -177,14 +177,12 @@ class RecallStore:
         self._database = database
 
     async def session(self, session: UUID) -> Searched | None:
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(SESSION, session)
+        row = await self._database.fetchrow(SESSION, session)
         return None if row is None else Searched(**row)
 
     async def sessions(self, tenant: str, resource_id: str, limit: int) -> list[Searched]:
         """Those of the resource that were last active and have messages."""
-        async with self._database.connection() as connection:
-            return [Searched(**row) for row in await connection.fetch(SESSIONS, tenant, resource_id, limit)]
+        return [Searched(**row) for row in await self._database.fetch(SESSIONS, tenant, resource_id, limit)]
 
     async def index(self, sessions: Sequence[UUID], *, before_seq: int, tail_max: int, tail_tokens: int) -> Index:
         """As it was when ``before_seq`` was to come next, if all before it was indexed."""
@@ -212,39 +210,35 @@ class RecallStore:
         """
         asked = [(word, term, quoted(term), 1.0) for word, terms in enumerate(query) for term in sorted(terms)]
         asked += [(word, "", _any_of(terms), KIN) for word, terms in enumerate(kin, start=len(query)) if terms]
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                GUARDED_SEARCH if self._database.is_guarded else SEARCH,
-                sessions,
-                f"{quoted(scope)} & ",
-                [word for word, _, _, _ in asked],
-                [term for _, term, _, _ in asked],
-                [written for _, _, written, _ in asked],
-                span.since,
-                span.until,
-                limit,
-                [share for _, _, _, share in asked],
-                before_seq,
-            )
+        rows = await self._database.fetch(
+            GUARDED_SEARCH if self._database.is_guarded else SEARCH,
+            sessions,
+            f"{quoted(scope)} & ",
+            [word for word, _, _, _ in asked],
+            [term for _, term, _, _ in asked],
+            [written for _, _, written, _ in asked],
+            span.since,
+            span.until,
+            limit,
+            [share for _, _, _, share in asked],
+            before_seq,
+        )
         return await asyncio.to_thread(lambda: [_indexed(row) for row in rows])  # of 25,000 it takes 0.3 s
 
     async def said(self, sessions: Sequence[UUID], span: Span, *, before_seq: int, limit: int) -> list[Place]:
         """The places of what was said in the span, the newest first: so many of each session."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(SAID_THEN, sessions, span.since, span.until, before_seq, limit)
+        rows = await self._database.fetch(SAID_THEN, sessions, span.since, span.until, before_seq, limit)
         newest = sorted(rows, key=lambda row: (row["created_at"], row["seq"]), reverse=True)
         return [_place(row) for row in newest]
 
     async def messages(self, places: Collection[Place]) -> dict[Place, Message]:
         """Those of the places that are there and were not erased."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(MESSAGES, *_columns(places))
+        rows = await self._database.fetch(MESSAGES, *_columns(places))
         return {_place(row): message_of(row) for row in rows}
 
     async def copied(self, places: Collection[Place]) -> dict[Place, Copied]:
         """What the messages at the places have in common with their copies in branches; none of one that is erased."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(COPIED, *_columns(places))
+        rows = await self._database.fetch(COPIED, *_columns(places))
         return {_place(row): (row["id"], row["content_hash"], row["created_at"]) for row in rows}
 
     async def observations(self, sessions: Sequence[Searched], limit: int) -> list[Note]:

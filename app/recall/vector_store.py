@@ -111,13 +111,11 @@ class VectorStore:
 
     async def behind(self, after: UUID, limit: int) -> Lookout:
         """Look at so many sessions in the order of their ids, those after ``after``."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(BEHIND, after, limit, self._model)
+        row = await self._database.fetchrow(BEHIND, after, limit, self._model)
         return Lookout(last=row["last"], behind=tuple(row["behind"] or ()), messages=row["messages"])
 
     async def unembedded(self, session: UUID, limit: int) -> Unembedded | None:
-        async with self._database.connection() as connection:
-            found = await connection.fetch(UNEMBEDDED, session, self._model, limit + 1)
+        found = await self._database.fetch(UNEMBEDDED, session, self._model, limit + 1)
         if not found:
             return None
         rows = sorted(found, key=itemgetter("seq"))
@@ -150,11 +148,10 @@ class VectorStore:
         asked = (list(after), list(after.values()), self._model, _listed(vector, "[]"), len(vector))
         time = named or Span()
         between = (span.since, span.until, before_seq, named is not None, time.since, time.until)
-        async with self._database.connection() as connection:
-            try:
-                rows = await connection.fetch(NEAR, *asked, *between)
-            except (asyncpg.UndefinedObjectError, asyncpg.UndefinedFunctionError) as error:
-                raise ExtensionGone from error
+        try:
+            rows = await self._database.fetch(NEAR, *asked, *between)
+        except (asyncpg.UndefinedObjectError, asyncpg.UndefinedFunctionError) as error:
+            raise ExtensionGone from error
         return {place: likeness for row in rows for place, likeness in _likenesses(row)}
 
 

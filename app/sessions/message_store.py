@@ -95,19 +95,18 @@ class MessageStore:
         self, session: SessionRecord, wanted: MessageFilter, *, limit: int, bytes_max: int
     ) -> tuple[list[Message], bool]:
         """Up to ``limit`` messages, and whether they end because the last one brings their JSON to ``bytes_max``."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                MESSAGES_BACK if wanted.descending else MESSAGES,
-                session.id,
-                wanted.after,
-                wanted.before,
-                wanted.since,
-                wanted.until,
-                wanted.kind,
-                wanted.tool,
-                limit,
-                bytes_max,
-            )
+        rows = await self._database.fetch(
+            MESSAGES_BACK if wanted.descending else MESSAGES,
+            session.id,
+            wanted.after,
+            wanted.before,
+            wanted.since,
+            wanted.until,
+            wanted.kind,
+            wanted.tool,
+            limit,
+            bytes_max,
+        )
         found = [message_of(row, sealed_seq=session.sealed_seq) for row in rows]
         return found, bool(rows) and rows[-1]["is_full"]
 
@@ -117,6 +116,5 @@ class MessageStore:
 
     async def by_id(self, session: UUID, message_ids: Sequence[str]) -> dict[str, Message]:
         """Those that there are; whether they are sealed is not looked up."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(MESSAGES_BY_ID, session, message_ids)
+        rows = await self._database.fetch(MESSAGES_BY_ID, session, message_ids)
         return {row["id"]: message_of(row) for row in rows}

@@ -239,13 +239,11 @@ class SessionStore:
 
     async def counters(self, memory: UUID) -> MemoryCounters | None:
         """None: no session has it any more."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(COUNTERS, memory)
+        row = await self._database.fetchrow(COUNTERS, memory)
         return None if row is None else counters_of(row)
 
     async def get(self, tenant: str, key: str) -> SessionRecord | None:
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(SESSION, session_id(tenant, key))
+        row = await self._database.fetchrow(SESSION, session_id(tenant, key))
         return None if row is None else session_of(row)
 
     async def page(
@@ -255,14 +253,12 @@ class SessionStore:
 
         ``search`` is a part of the key, in any case. ``scheduled``: whose memory has a time at which to be looked at.
         """
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(SESSIONS, tenant, resource_id, after, search, scheduled, limit)
+        rows = await self._database.fetch(SESSIONS, tenant, resource_id, after, search, scheduled, limit)
         more = rows and (len(rows) == limit or rows[-1]["number"] == LOOKED_AT_ONCE)
         found = tuple(_listed_of(row) for row in rows if row["wanted"])
         return Looked(found=found, last=rows[-1]["key"] if more else None)
 
     async def configs(self, session: UUID, *, after: int, limit: int) -> list[ConfigChange]:
         """The changes of a session's config, oldest first, those after number ``after``."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(CONFIGS, session, after, limit)
+        rows = await self._database.fetch(CONFIGS, session, after, limit)
         return [ConfigChange(**row) for row in rows]

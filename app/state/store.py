@@ -83,20 +83,17 @@ class StateStore:
 
     async def state(self, tenant: str, key: str) -> State | None:
         """All that the session sees; None: never seen."""
-        async with self._database.connection() as connection:
-            return _state_of(await connection.fetch(STATE, session_id(tenant, key)))
+        return _state_of(await self._database.fetch(STATE, session_id(tenant, key)))
 
     async def entry(self, tenant: str, key: str, name: str) -> State | None:
         """The same, but for one name."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(STATE_ENTRY, session_id(tenant, key), scope_of(name), _bare(name))
+        rows = await self._database.fetch(STATE_ENTRY, session_id(tenant, key), scope_of(name), _bare(name))
         return _state_of(rows)
 
     async def tenant_values(self, tenant: str, names: Collection[str]) -> dict[str, Any]:
         """The values of the tenant among these names: all that a session not seen yet can see."""
         bare = [_bare(name) for name in names if scope_of(name) is Scope.APP]
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(TENANT_VALUES, tenant, bare)
+        rows = await self._database.fetch(TENANT_VALUES, tenant, bare)
         return {f"{Scope.APP}:{row['name']}": row["value"] for row in rows}
 
     async def hold(self, tx: Tx, tenant: str, key: str) -> Owners | None:

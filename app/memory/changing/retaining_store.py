@@ -131,8 +131,7 @@ class RetainingStore:
     async def look(self, after: UUID, limit: int, *, rule: dict[str, Any] | None, now: datetime) -> Lookout:
         """Look at so many sessions by their ids, those after ``after``; ``rule`` is of those that have none."""
         statement = LOOK_AT_RULED if rule is None else LOOK_AT_ALL
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(statement, after, limit, rule, now)
+        row = await self._database.fetchrow(statement, after, limit, rule, now)
         return Lookout(last=row["last"], silent=tuple(row["silent"] or ()), old=tuple(row["old"] or ()))
 
     @staticmethod
