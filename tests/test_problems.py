@@ -13,7 +13,7 @@ import asyncpg
 import httpx2 as httpx
 import pytest
 
-from app.kit.errors import ERRORS_MAX
+from app.kit.invalid import ERRORS_MAX
 from app.kit.openapi import operations
 from app.recall.schemas import KINDS_MAX
 from app.sessions.model import MESSAGES_MOST

@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute
 from starlette.types import Message, Receive, Scope, Send
 
-from app.kit.errors import ERRORS_MAX, too_many_errors
+from app.kit.invalid import too_many_errors
 from app.kit.offload import offloaded
 
 Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -35,8 +35,7 @@ def _few(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
     try:
         return read(value)
     except ValidationError as error:
-        if error.error_count() > ERRORS_MAX:
-            told = too_many_errors(error.error_count())
+        if told := too_many_errors(error.error_count()):
             raise PydanticCustomError("too_many_errors", "{told}", {"told": told}) from None
         raise
 

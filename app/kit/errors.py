@@ -1,23 +1,12 @@
 """The service's error tree: a class says what went wrong, its message which; ``problems`` maps categories to HTTP."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 RETRY_SECONDS = 1.0  # where nothing tells when it is over
-OBJECT_EXPECTED = "a JSON object is expected"
-ERRORS_MAX = 100  # of one body that are told; reading more would take time, and nobody would be told
 DETAILED = 3  # of them, that the detail of a problem names
-# What pydantic says of these names classes and types of Python, which a caller knows nothing of.
-_IN_WORDS_OF_JSON = {
-    "dict_type": OBJECT_EXPECTED,
-    "model_type": OBJECT_EXPECTED,
-    "model_attributes_type": OBJECT_EXPECTED,
-    "extra_forbidden": "there is no such field",
-}
-_NAME = re.compile(r"\^\[(?P<signs>[^]^]+)\]\{(?P<least>\d+),(?P<most>\d+)\}\$")  # a pattern that can be told in words
 
 
 class StartError(Exception):
@@ -53,27 +42,6 @@ class FieldError:
 def json_pointer(*steps: object) -> str:
     """The JSON pointer of these steps (RFC 6901)."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
-
-
-def invalid_detail(found: Mapping[str, Any]) -> str:
-    """What is wrong with a field, by one of the errors of a ``ValidationError``."""
-    match found:
-        case {"type": "string_pattern_mismatch", "ctx": {"pattern": str(pattern)}, "input": str(given)} if (
-            name := _NAME.fullmatch(pattern)
-        ):
-            return _no_name(given, **name.groupdict())
-        case _:
-            return _IN_WORDS_OF_JSON.get(found["type"]) or str(found["msg"])
-
-
-def _no_name(given: str, *, signs: str, least: str, most: str) -> str:
-    fits = int(least) <= len(given) <= int(most)
-    got = repr(re.sub(f"[{signs}]", "", given)[:1]) if fits else str(len(given))
-    return f"{least} to {most} characters of {signs} are expected, not {got}"
-
-
-def too_many_errors(count: int) -> str:
-    return f"{count} things are wrong with it; up to {ERRORS_MAX} are told one by one"
 
 
 class DomainError(Exception):

@@ -6,7 +6,8 @@ from urllib.parse import parse_qsl
 from fastapi.dependencies.models import Dependant
 from pydantic import BaseModel
 
-from app.kit.errors import ERRORS_MAX, FieldError, Invalid, too_many_errors
+from app.kit.errors import FieldError, Invalid
+from app.kit.invalid import too_many_errors
 
 HARMLESS = "wait_ms"  # a client may send it with every request; a route that takes no parameter has nothing to wait for
 
@@ -30,7 +31,7 @@ def check_parameters(query: bytes, known: Collection[str]) -> None:
     given = dict.fromkeys(name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
     detail = "no such query parameter; " + (f"there are {', '.join(known)}" if known else "this route takes none")
     errors = [FieldError(name, detail) for name in given if name not in (known or (HARMLESS,))]
-    if len(errors) > ERRORS_MAX:
-        raise Invalid(too_many_errors(len(errors)))
+    if told := too_many_errors(len(errors)):
+        raise Invalid(told)
     if errors:
         raise Invalid.of(errors)

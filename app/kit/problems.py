@@ -15,16 +15,15 @@ from starlette.routing import Match
 
 from app.kit.db import AWAY, is_away
 from app.kit.errors import (
-    OBJECT_EXPECTED,
     Category,
     DomainError,
     FieldError,
     Invalid,
     Unavailable,
-    invalid_detail,
     json_pointer,
 )
 from app.kit.headers import SECURITY
+from app.kit.invalid import OBJECT_EXPECTED, invalid_detail
 from app.kit.json import dumps
 
 MEDIA_TYPE = "application/problem+json"

@@ -28,8 +28,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import VERSION
-from app.kit.errors import ERRORS_MAX, too_many_errors
 from app.kit.http import as_part
+from app.kit.invalid import too_many_errors
 from app.kit.json import loads
 from app.mcp.tools import TOOLS, AppendMessages, Tool
 from app.sessions.wire import first_flaw
@@ -150,8 +150,8 @@ def _told(text: str, *, is_error: bool = False) -> CallToolResult:
 
 
 def _complaint(error: ValidationError) -> str:
-    if error.error_count() > ERRORS_MAX:
-        return too_many_errors(error.error_count())
+    if too_many := too_many_errors(error.error_count()):
+        return too_many
     found = error.errors(include_url=False, include_input=False)
     told = (("/".join(map(str, one["loc"])), one["msg"].removeprefix("Value error, ")) for one in found)
     return "; ".join(f"{place}: {what}" if place else what for place, what in told)

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from app.kit.errors import ERRORS_MAX, FieldError, Invalid, invalid_detail, json_pointer, too_many_errors
+from app.kit.errors import FieldError, Invalid, json_pointer
+from app.kit.invalid import invalid_detail, too_many_errors
 from app.kit.repeating import seen
 from app.llm.guard import Guard
 from app.memory.engine import Engine
@@ -105,9 +106,8 @@ def read_config(config: dict[str, Any]) -> dict[str, Any]:
     try:
         read = MemoryConfig.model_validate(config, strict=True)  # settings are texts, JSON has types
     except ValidationError as error:
-        if error.error_count() > ERRORS_MAX:
-            raise Invalid.at("/config", too_many_errors(error.error_count())) from error
+        if too_many := too_many_errors(error.error_count()):
+            raise Invalid.at("/config", too_many) from error
         fields = [FieldError(json_pointer("config", *found["loc"]), invalid_detail(found)) for found in error.errors()]
-        detail = "; ".join(f"{field.pointer}: {field.detail}" for field in fields[:3])
-        raise Invalid(detail, errors=fields) from error
+        raise Invalid.of(fields) from error
     return read.model_dump(include=read.model_fields_set)

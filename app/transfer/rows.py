@@ -14,7 +14,8 @@ from pydantic_core import PydanticCustomError
 
 from app.artifacts.parts import part_at
 from app.artifacts.schemas import is_media_type
-from app.kit.errors import DomainError, invalid_detail
+from app.kit.errors import DomainError
+from app.kit.invalid import invalid_detail
 from app.kit.times import TIME_MAX, TIME_MIN, Time
 from app.memory.log import items_from_json
 from app.memory.model import Status

@@ -8,7 +8,7 @@ import pytest
 
 from app.context.model import LIMITS
 from app.context.stages.template import all_too_large, no_value
-from app.kit.errors import ERRORS_MAX, too_many_errors
+from app.kit.invalid import ERRORS_MAX, too_many_errors
 from tests.conftest import Service
 from tests.test_problems import assert_problem
 

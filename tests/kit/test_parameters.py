@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.kit.errors import ERRORS_MAX
+from app.kit.invalid import ERRORS_MAX
 from app.kit.openapi import operations
 from tests.conftest import Service
 from tests.test_problems import OPEN, assert_problem, listed

@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent
 
 from app.kit.auth import Access
-from app.kit.errors import ERRORS_MAX
+from app.kit.invalid import ERRORS_MAX
 from app.mcp.tools import TOOLS
 from tests.conftest import Service, StartService
 from tests.keys.conftest import MakeKey

@@ -8,7 +8,8 @@ from app.context.blocks import text_block
 from app.context.draft import Draft, noting
 from app.context.explain import decision
 from app.context.model import Ask, ContextLimits, Section, Snapshot, Stability, Verdict
-from app.kit.errors import ERRORS_MAX, FieldError, Invalid, TooLarge, too_many_errors
+from app.kit.errors import FieldError, Invalid, TooLarge
+from app.kit.invalid import too_many_errors
 from app.state.reading import TEXT_SETTING
 from app.state.templates import RenderedTooLarge, render
 
@@ -48,8 +49,8 @@ def _filled(templates: Sequence[str], values: Mapping[str, Any], limits: Context
         texts.append(rendered.text)
         room -= len(rendered.text)
         missing += (FieldError(pointer, no_value(name)) for name in rendered.missing)
-    if len(missing) > ERRORS_MAX:
-        raise Invalid.at("/system", too_many_errors(len(missing)))
+    if too_many := too_many_errors(len(missing)):
+        raise Invalid.at("/system", too_many)
     if missing:
         raise Invalid.of(missing)
     return texts
