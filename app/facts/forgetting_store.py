@@ -1,6 +1,6 @@
 """The SQL of what facts rest on: what goes is forgotten with what was taken from it, and read again where it may be.
 
-As a module it is a ``Keeper`` and a ``Reader`` of the sessions. Their locks, and that of the facts, are as in store.py.
+As a module it is a ``Keeper`` and a ``Reader`` of the sessions. Locks are taken as in writing_store.py.
 """
 
 from collections.abc import Callable
@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from app.facts import rereading_store
+from app.facts import rereading_store, writing_store
 from app.facts.forgetting import Correction, corrections, derived_since, of_message, of_session, without
 from app.facts.model import Source
 from app.facts.rereading import Told
 from app.facts.rereading_store import IS_HIDDEN
-from app.facts.store import FactStore, facts_of, lock
+from app.facts.store import facts_of
 from app.kit.db import Tx
 from app.sessions.model import Gone
 from app.sessions.sharing_store import waiting
@@ -134,10 +134,10 @@ async def _drop(
     if owner is None:
         return None
     tenant, resource_id = owner
-    facts = await FactStore.locked(tx, tenant, resource_id)
+    facts = await writing_store.locked(tx, tenant, resource_id)
     known = [fact for fact in facts if noted_until is None or fact.created_at <= noted_until]
     left = without(known, is_gone)
-    await FactStore.leave(tx, tenant, resource_id, left)
+    await writing_store.leave(tx, tenant, resource_id, left)
     read = [one.from_seq for fact in known for one in fact.sources if one.text is not None and is_gone(one)]
     return Dropped(
         tenant=tenant,
@@ -165,7 +165,7 @@ async def bring(tx: Tx, session: UUID, key: str, told: Told) -> None:
     owner = await _owner(tx, session)
     if owner is not None:
         tenant, resource_id = owner
-        await lock(tx, tenant, resource_id)
+        await writing_store.lock(tx, tenant, resource_id)
         await rereading_store.restore(tx, tenant, resource_id, session, key, told)
         await tx.execute(LOOK_AGAIN, session)
 
@@ -176,7 +176,7 @@ async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
     What branches of a deleted session say too is noted again from these.
     """
     if gone.resource_id is not None:
-        await lock(tx, gone.tenant, gone.resource_id)
+        await writing_store.lock(tx, gone.tenant, gone.resource_id)
         return {"facts": await tx.fetchval(FORGET_FACTS, gone.tenant, gone.resource_id)}
     facts = 0
     for session in gone.sessions:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from app.facts import writing_store
 from app.facts.errors import FactNotFound, FactTooLarge, TooManyFacts
 from app.facts.forgetting import without_facts
 from app.facts.model import (
@@ -79,18 +80,18 @@ class FactService:
         )
         _check(new.category, new.trust, valid_from=new.valid_from, valid_to=new.valid_to)
         async with self._database.tx() as tx:
-            await self._check_cited(tx, resource_id, new.sources)
-            known, count = await self._store.locked_saying(tx, tenant, resource_id, new.text)
+            await _check_cited(tx, resource_id, new.sources)
+            known, count = await writing_store.locked_saying(tx, tenant, resource_id, new.text)
             same = next((fact for fact in known if _is_noted(fact, new)), None)
             if same is not None:
                 cited = _citing(same, new.sources)
-                return (same if cited == same else await self._store.change(tx, tenant, resource_id, cited)), False
+                return (same if cited == same else await writing_store.change(tx, tenant, resource_id, cited)), False
             if count >= self._config.facts_max:
                 limit = self._config.facts_max
                 raise TooManyFacts(f"resource '{resource_id}' has {limit} facts (DAYBOOK_FACTS__FACTS_MAX)")
-            added = await self._store.add(tx, tenant, resource_id, new)
+            added = await writing_store.add(tx, tenant, resource_id, new)
             for fact in _replaced(known, new):
-                await self._store.change(tx, tenant, resource_id, fact.ended(by=added))
+                await writing_store.change(tx, tenant, resource_id, fact.ended(by=added))
             return added, True
 
     async def change(self, tenant: str, resource_id: str, fact_id: int, fields: Mapping[str, Any]) -> Fact:
@@ -101,7 +102,7 @@ class FactService:
         if "valid_to" in fields:
             fields["replaced_by"] = None  # it ends when the caller says, whatever follows it
         async with self._database.tx() as tx:
-            old = await self._store.locked_one(tx, tenant, resource_id, fact_id)
+            old = await writing_store.locked_one(tx, tenant, resource_id, fact_id)
             if old is None:
                 raise _not_found(resource_id, fact_id)
             new = replace(old, **fields)
@@ -112,7 +113,7 @@ class FactService:
                 return old
             if new.text != old.text:
                 await refuse(tx, tenant, resource_id, old.sources)
-            return await self._store.change(tx, tenant, resource_id, new, by_hand=True)
+            return await writing_store.change(tx, tenant, resource_id, new, by_hand=True)
 
     async def delete(self, tenant: str, resource_id: str, fact_id: int | None = None) -> int:
         """Delete one fact, or all of them. Answers how many; 0 where there was nothing.
@@ -121,12 +122,12 @@ class FactService:
         memory noted is not noted again from the same messages.
         """
         async with self._database.tx() as tx:
-            known = await self._store.locked(tx, tenant, resource_id)
+            known = await writing_store.locked(tx, tenant, resource_id)
             ids = {fact.id for fact in known if fact_id in {None, fact.id}}
             left = without_facts(known, ids)
             sources = [source for fact in known if fact.id in ids for source in fact.sources]
             await refuse(tx, tenant, resource_id, sources)
-            await self._store.leave(tx, tenant, resource_id, left)
+            await writing_store.leave(tx, tenant, resource_id, left)
         return len(left.deleted)
 
     async def _read(self, tenant: str, text: str) -> str:
@@ -137,17 +138,18 @@ class FactService:
         redact = self._redaction.of(tenant)
         return text if redact is None else await asyncio.to_thread(redact, text)
 
-    async def _check_cited(self, tx: Tx, resource_id: str, sources: Sequence[Source]) -> None:
-        """Raises Invalid for a cited message that is not the resource's, or was erased."""
-        cites: dict[UUID, set[int]] = {}
-        for source in sources:
-            cites.setdefault(source.session_id, set()).update(source.cites)
-        found = await self._store.cited(tx, resource_id, cites)
-        for at, source in enumerate(sources):
-            missing = [seq for seq in source.cites if (source.session_id, seq) not in found]
-            if missing:
-                detail = f"session '{source.session}' has no message {missing[0]}, or is not of '{resource_id}'"
-                raise Invalid.at(f"/sources/{at}/cites", detail)
+
+async def _check_cited(tx: Tx, resource_id: str, sources: Sequence[Source]) -> None:
+    """Raises Invalid for a cited message that is not the resource's, or was erased."""
+    cites: dict[UUID, set[int]] = {}
+    for source in sources:
+        cites.setdefault(source.session_id, set()).update(source.cites)
+    found = await writing_store.cited(tx, resource_id, cites)
+    for at, source in enumerate(sources):
+        missing = [seq for seq in source.cites if (source.session_id, seq) not in found]
+        if missing:
+            detail = f"session '{source.session}' has no message {missing[0]}, or is not of '{resource_id}'"
+            raise Invalid.at(f"/sources/{at}/cites", detail)
 
 
 def _is_noted(fact: Fact, new: NewFact) -> bool:

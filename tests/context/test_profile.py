@@ -17,9 +17,9 @@ from app.context.compile import compile_context
 from app.context.model import Compiled, Knowledge
 from app.context.stages.profile import CHARACTERS_KEPT, LINE_TOKENS_MIN, facts_max, profile_block, profile_decisions
 from app.context.wording import known_line
+from app.facts import writing_store
 from app.facts.model import Author, Category, Source
 from app.facts.standing import Standing, StandingFact, spread
-from app.facts.store import FactStore
 from app.kit.tokens import text_tokens
 from app.kit.words import overlap, terms
 from tests.conftest import Service, StartService
@@ -460,11 +460,10 @@ class World:
         self.began[key] = self.step
 
     async def _change(self, number: int, **fields: Any) -> None:
-        store: FactStore = FactStore(self.service.app.state.database)
         async with self.service.app.state.database.tx() as tx:
-            known = await store.locked(tx, "default", self.resource)
+            known = await writing_store.locked(tx, "default", self.resource)
             old = next(fact for fact in known if fact.id == number)
-            await store.change(tx, "default", self.resource, replace(old, **fields))
+            await writing_store.change(tx, "default", self.resource, replace(old, **fields))
 
     def told(self, key: str) -> list[int]:
         """What was known when the session began, and neither corrected nor gone since.

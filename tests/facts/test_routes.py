@@ -11,6 +11,7 @@ import asyncpg
 import httpx2 as httpx
 import pytest
 
+from app.facts import writing_store
 from app.facts.model import Fact
 from app.facts.store import FactStore
 from app.sessions.store import session_id
@@ -168,7 +169,7 @@ async def test_all_facts_of_a_resource_are_read_beside_the_event_loop(service: S
 
     async def locked() -> list[Fact]:
         async with service.app.state.database.tx() as tx:
-            return await store.locked(tx, "default", "ana")
+            return await writing_store.locked(tx, "default", "ana")
 
     for work in (partial(store.all, "default", "ana"), locked):
         await work()

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import structlog
 
-from app.facts import rereading_store
+from app.facts import rereading_store, writing_store
 from app.facts.forgetting import Left
 from app.facts.model import Fact, FactConfig, NewFact
 from app.facts.rereading import as_told
@@ -165,7 +165,7 @@ class Noting:
         if not noted or loaded.resource_id is None:
             return 0
         tenant, resource, without_room = loaded.tenant, loaded.resource_id, 0
-        known = {fact.id: fact for fact in await self._facts.locked(tx, tenant, resource)}
+        known = {fact.id: fact for fact in await writing_store.locked(tx, tenant, resource)}
         wanted, done = as_told(noted, await rereading_store.told(tx, tenant, resource, loaded.session_id))
         await rereading_store.done(tx, tenant, resource, done)
         for new in wanted:
@@ -173,7 +173,7 @@ class Noting:
             if found.same is not None:
                 changed = [said_again(found.same, new)]
             elif await self._has_room(tx, tenant, resource, known, found, now=loaded.now):
-                added = await self._facts.add(tx, tenant, resource, new)
+                added = await writing_store.add(tx, tenant, resource, new)
                 changed = [fact.ended(by=added) for fact in found.ended if fact.id in known]
                 known[added.id] = added
                 if found.ended_by is not None:
@@ -183,7 +183,7 @@ class Noting:
                 continue
             for fact in changed:
                 if fact != known[fact.id]:
-                    known[fact.id] = await self._facts.change(tx, tenant, resource, fact)
+                    known[fact.id] = await writing_store.change(tx, tenant, resource, fact)
         return without_room
 
     async def _has_room(
@@ -196,7 +196,7 @@ class Noting:
         if gone is None:
             return False
         before = [replace(fact, replaced_by=None) for fact in known.values() if fact.replaced_by == gone.id]
-        await self._facts.leave(tx, tenant, resource, Left(deleted=(gone.id,), changed=tuple(before)))
+        await writing_store.leave(tx, tenant, resource, Left(deleted=(gone.id,), changed=tuple(before)))
         known |= {fact.id: fact for fact in before}
         del known[gone.id]
         return True
