@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, disable_creat
 from starlette.datastructures import State
 
 from app import VERSION
+from app.artifacts import store as artifact_store
 from app.artifacts.branching import ArtifactBranching
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
@@ -47,7 +48,7 @@ from app.memory.changing.compacting import Compacting
 from app.memory.changing.controls import Controls
 from app.memory.changing.erasing import Erasing
 from app.memory.changing.parting import Parting
-from app.recall.index_store import IndexStore
+from app.recall import index_store
 from app.routing import route
 from app.sessions import resource_store
 from app.sessions.append_store import AppendStore
@@ -59,6 +60,7 @@ from app.sessions.resources import Resources
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
 from app.settings import Settings, configured
+from app.state import store as state_store
 from app.state.model import StateConfig
 from app.state.service import StateService
 from app.state.store import StateStore
@@ -167,7 +169,7 @@ def _provide_sessions(state: State, base: Base, memory: MemoryParts, recall: Rec
     state.replacing = Replacing(
         database=database,
         memory=memory.service,
-        readers=(IndexStore(database), forgetting_store, erasing_store),
+        readers=(index_store, forgetting_store, erasing_store),
         bytes_max=limits.message_bytes_max,
         redaction=redaction,
     )
@@ -187,10 +189,10 @@ def _provide_ends(state: State, base: Base, memory: MemoryParts) -> None:
         database=database,
         keepers=(
             Parting(memory.store),
-            ArtifactStore(database),
-            StateStore(database),
+            artifact_store,
+            state_store,
             forgetting_store,
-            IndexStore(database),
+            index_store,
             resource_store,
         ),
         memory=memory.service,
@@ -209,14 +211,13 @@ def _provide_memory(state: State, base: Base, memory: MemoryParts) -> None:
     state.erasing = Erasing(
         database=database,
         store=memory.store,
-        index=IndexStore(database),
+        index=index_store,
         memory=memory.service,
         metrics=base.session_metrics,
     )
     state.branching = Branching(
         database=database,
         memory=memory.store,
-        state=StateStore(database),
         artifacts=ArtifactBranching(database, base.objects, bytes_max=limits.branch_artifact_bytes_max),
         config=BranchConfig(messages_max=limits.branch_messages_max, timezone=memory.service.defaults.timezone),
     )

@@ -32,6 +32,7 @@ from app.memory.service import MemoryService
 from app.memory.spending_store import SpendingStore
 from app.memory.stepping import Stepping
 from app.memory.store import MemoryStore
+from app.recall import index_store
 from app.recall.index_store import IndexStore
 from app.recall.indexer import Indexer
 from app.recall.metrics import VectorMetrics
@@ -175,7 +176,7 @@ def build_retaining(base: Base, deleting: Deleting) -> Retaining:
     return Retaining(
         database=base.database,
         store=RetainingStore(base.database),
-        index=IndexStore(base.database),
+        index=index_store,
         deleting=deleting,
         service_rules=base.settings.memory.values(),
         now=base.database.now,

@@ -9,6 +9,7 @@ from functools import partial
 from hashlib import sha256
 from uuid import UUID
 
+from app.artifacts import store as artifact_store
 from app.artifacts.errors import ArtifactChanged, ArtifactNotFound, ArtifactNotText, ArtifactsFull, ArtifactTooLarge
 from app.artifacts.grep import Found, NotText, PatternError, check_text, grep
 from app.artifacts.model import Artifact, NewArtifact, PartAt
@@ -216,7 +217,7 @@ class ArtifactService:
 
     async def named(self, tx: Tx, gone: Gone) -> Sequence[str]:
         """The objects of sessions that are being deleted."""
-        return () if self._objects is None else await self._store.objects_of(tx, gone.sessions)
+        return () if self._objects is None else await artifact_store.objects_of(tx, gone.sessions)
 
     async def clear(self, names: Sequence[str]) -> None:
         """Delete objects that no row has; what cannot be deleted now is left to the sweep."""

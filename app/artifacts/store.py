@@ -2,7 +2,7 @@
 
 A put holds the session's row against its deletion, as a foreign key would, and lets appends pass. Changes of one name
 wait for each other, before the statement that finds the newest version: at once they would choose the same number, or
-find what each of them expects.
+find what each of them expects. As a module it is a ``Keeper`` of the sessions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -141,14 +141,6 @@ class ArtifactStore:
     async def session_exists(self, session: UUID) -> bool:
         return bool(await self._database.fetchval(SESSION_EXISTS, session))
 
-    async def objects_of(self, tx: Tx, sessions: Sequence[UUID]) -> list[str]:
-        """The objects of all artifacts of these sessions."""
-        return [row["object_key"] for row in await tx.fetch(OBJECTS_OF, sessions)]
-
-    async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
-        """Delete every artifact of sessions that are deleted."""
-        return dict(await tx.fetchrow(FORGET_ARTIFACTS, gone.sessions))
-
     async def put(
         self, session: UUID, new: NewArtifact, *, expected: Conditions, session_max: int, versions_max: int
     ) -> Put | None:
@@ -224,6 +216,16 @@ class ArtifactStore:
         """The parts of more than ``bytes_min`` bytes after one, in their order."""
         rows = await self._database.fetch(LARGE_PARTS, session, TEXT_TYPE, JSON_TYPE, *_place(after), bytes_min, limit)
         return [_part_of(session, row) for row in rows]
+
+
+async def objects_of(tx: Tx, sessions: Sequence[UUID]) -> list[str]:
+    """The objects of all artifacts of these sessions."""
+    return [row["object_key"] for row in await tx.fetch(OBJECTS_OF, sessions)]
+
+
+async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
+    """Delete every artifact of sessions that are deleted."""
+    return dict(await tx.fetchrow(FORGET_ARTIFACTS, gone.sessions))
 
 
 async def _hold(tx: Tx, session: UUID, name: str, expected: Conditions) -> None:

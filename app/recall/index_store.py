@@ -3,6 +3,7 @@
 Rows of a session are written in the order of its messages and without a gap, so the newest says how far the index is:
 what is left to do is the gap between it and the log. Whoever changes messages locks the session's row; it is locked
 here too, in a mode that lets appends go on. Rows that are removed from the index are removed from the vectors too.
+As a module it is a ``Keeper`` of the sessions and their ``SearchIndex``.
 """
 
 from collections.abc import Sequence
@@ -130,17 +131,20 @@ class IndexStore:
             scopes = [session_term(session), *_resource(owner)]
             return len(await tx.fetch(INDEX, session, *_columns(entries), scopes))
 
-    async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
-        """Delete what is known of the sessions. Answers how many rows, by their tables."""
-        return dict(await tx.fetchrow(FORGET, gone.sessions))
 
-    async def forget_messages(self, tx: Tx, session: UUID, *, from_seq: int, to_seq: int) -> None:
-        """Forget what these messages say, for good. The caller holds the lock."""
-        await tx.execute(FORGET_MESSAGES, session, from_seq, to_seq)
+async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
+    """Delete what is known of the sessions. Answers how many rows, by their tables."""
+    return dict(await tx.fetchrow(FORGET, gone.sessions))
 
-    async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
-        """Forget the messages from ``seq`` on: they are indexed anew, as they are then. The caller holds the lock."""
-        await tx.execute(FORGET_FROM, session, seq)
+
+async def forget_messages(tx: Tx, session: UUID, *, from_seq: int, to_seq: int) -> None:
+    """Forget what these messages say, for good. The caller holds the lock."""
+    await tx.execute(FORGET_MESSAGES, session, from_seq, to_seq)
+
+
+async def forget_from(tx: Tx, session: UUID, seq: int) -> None:
+    """Forget the messages from ``seq`` on: they are indexed anew, as they are then. The caller holds the lock."""
+    await tx.execute(FORGET_FROM, session, seq)
 
 
 def last_of(row: Row | None) -> Last:

@@ -13,6 +13,7 @@ from app.kit.offload import offloaded
 from app.redaction.model import OFF, Redaction, redacted_object
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
+from app.state import store as state_store
 from app.state.errors import NoResource, StateChanged, StateNotFound, StateTooLarge
 from app.state.linting import Lint, lint
 from app.state.model import Changes, Entry, State, StateConfig, check_growth, check_size
@@ -122,17 +123,17 @@ class StateService:
     ) -> tuple[State, State]:
         """The state before and after. What has to match is the value named ``of``, else the whole state."""
         async with self._database.tx(of=session_id(tenant, key)) as tx:
-            owners = await self._store.hold(tx, tenant, key)
+            owners = await state_store.hold(tx, tenant, key)
             if owners is None:
                 raise SessionNotFound(key)
             if changes.scopes - owners.keys():
                 detail = f"session '{key}' is of no resource: a resource_id comes before its first message or with it"
                 raise NoResource(detail)
             locked = owners.keys() if expected.are_any and of is None else changes.scopes
-            before = await self._store.locked(tx, tenant, key, {scope: owners[scope] for scope in locked})
+            before = await state_store.locked(tx, tenant, key, {scope: owners[scope] for scope in locked})
             check_expected(expected, before.etag if of is None else before.etag_of(of))
             check_growth(before, changes, self._config)
-            put = await self._store.write(tx, tenant, owners, changes)
+            put = await state_store.write(tx, tenant, owners, changes)
             return before, before.after(put, changes.deleted)
 
     async def _redacted(self, tenant: str, values: Mapping[str, Any]) -> Mapping[str, Any]:

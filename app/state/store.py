@@ -1,4 +1,4 @@
-"""All SQL of the state.
+"""All SQL of the state. As a module it is a ``Keeper`` of the sessions.
 
 Who writes holds the session and takes the owners' locks first, and reads in a statement after it: a statement that
 waited for a lock still sees what was there when it began. The locks are those of the transaction, so that they work
@@ -96,36 +96,40 @@ class StateStore:
         rows = await self._database.fetch(TENANT_VALUES, tenant, bare)
         return {f"{Scope.APP}:{row['name']}": row["value"] for row in rows}
 
-    async def hold(self, tx: Tx, tenant: str, key: str) -> Owners | None:
-        """Whose state the session sees; it is there until the transaction ends. None: never seen."""
-        session = await tx.fetchrow(HOLD_SESSION, session_id(tenant, key))
-        if session is None:
-            return None
-        resource = session["resource_id"]
-        return {Scope.SESSION: key, Scope.APP: ""} | ({} if resource is None else {Scope.USER: resource})
 
-    async def locked(self, tx: Tx, tenant: str, key: str, owners: Owners) -> State:
-        """The state of a session that is held. Nobody else writes what is these owners' until the transaction ends.
+async def hold(tx: Tx, tenant: str, key: str) -> Owners | None:
+    """Whose state the session sees; it is there until the transaction ends. None: never seen."""
+    session = await tx.fetchrow(HOLD_SESSION, session_id(tenant, key))
+    if session is None:
+        return None
+    resource = session["resource_id"]
+    return {Scope.SESSION: key, Scope.APP: ""} | ({} if resource is None else {Scope.USER: resource})
 
-        The locks are taken in one order, so that no two wait for each other.
-        """
-        await tx.execute(LOCK_OWNERS, sorted(f"{tenant}/{scope}/{owner}" for scope, owner in owners.items()))
-        return _state_of(await tx.fetch(STATE, session_id(tenant, key))) or State(entries={})
 
-    async def write(self, tx: Tx, tenant: str, owners: Owners, changes: Changes) -> dict[str, Entry]:
-        """Answers the entries put, by name."""
-        values = [dumps(value).decode() for value in changes.put.values()]
-        columns = (*_columns(changes.deleted, owners), *_columns(changes.put, owners), values)
-        return {entry.name: entry for entry in map(_entry_of, await tx.fetch(WRITE_STATE, tenant, *columns))}
+async def locked(tx: Tx, tenant: str, key: str, owners: Owners) -> State:
+    """The state of a session that is held. Nobody else writes what is these owners' until the transaction ends.
 
-    @staticmethod
-    async def branch(tx: Tx, tenant: str, key: str, into: str) -> None:
-        """Give a new session the values of another, as they are now: of what they were nothing is kept."""
-        await tx.execute(BRANCH_STATE, tenant, key, into)
+    The locks are taken in one order, so that no two wait for each other.
+    """
+    await tx.execute(LOCK_OWNERS, sorted(f"{tenant}/{scope}/{owner}" for scope, owner in owners.items()))
+    return _state_of(await tx.fetch(STATE, session_id(tenant, key))) or State(entries={})
 
-    async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
-        """Delete the state of sessions that are deleted, and of their resource if it is. The tenant's stays."""
-        return dict(await tx.fetchrow(FORGET_STATE, gone.tenant, gone.keys, gone.resource_id))
+
+async def write(tx: Tx, tenant: str, owners: Owners, changes: Changes) -> dict[str, Entry]:
+    """Answers the entries put, by name."""
+    values = [dumps(value).decode() for value in changes.put.values()]
+    columns = (*_columns(changes.deleted, owners), *_columns(changes.put, owners), values)
+    return {entry.name: entry for entry in map(_entry_of, await tx.fetch(WRITE_STATE, tenant, *columns))}
+
+
+async def branch(tx: Tx, tenant: str, key: str, into: str) -> None:
+    """Give a new session the values of another, as they are now: of what they were nothing is kept."""
+    await tx.execute(BRANCH_STATE, tenant, key, into)
+
+
+async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
+    """Delete the state of sessions that are deleted, and of their resource if it is. The tenant's stays."""
+    return dict(await tx.fetchrow(FORGET_STATE, gone.tenant, gone.keys, gone.resource_id))
 
 
 def _columns(names: Collection[str], owners: Owners) -> tuple[list[str], list[str], list[str]]:

@@ -24,7 +24,7 @@ from app.memory.queue_store import QueueStore
 from app.memory.records import Lease
 from app.memory.spending import Amount, Caps
 from app.memory.spending_store import SpendingStore
-from app.recall.index_store import IndexStore
+from app.recall import index_store
 from app.redaction.model import OFF
 from app.roles import Roles
 from app.sessions.metrics import SessionMetrics
@@ -168,7 +168,7 @@ class Process:
         self.retaining = Retaining(
             database=database,
             store=RetainingStore(database),
-            index=IndexStore(database),
+            index=index_store,
             deleting=state.deleting,
             service_rules={"retention": {"days": 30, "keep": "memory"}},
             now=Later.now,

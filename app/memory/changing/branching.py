@@ -16,7 +16,7 @@ from app.memory.changing.mending import mend
 from app.memory.store import MemoryStore
 from app.sessions.errors import SessionExists, SessionNotFound
 from app.sessions.store import SessionRecord, session_id, session_of
-from app.state.store import StateStore
+from app.state import store as state_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +57,11 @@ class Branching:
         *,
         database: Database,
         memory: MemoryStore,
-        state: StateStore,
         artifacts: ArtifactBranching,
         config: BranchConfig,
     ) -> None:
         self._database = database
         self._memory = memory
-        self._state = state
         self._artifacts = artifacts
         self._config = config
 
@@ -108,7 +106,7 @@ class Branching:
         row = await branch_store.copy(tx, *sessions, at_seq=at_seq, shared=shared, timezone=timezone)
         if row is None:
             raise asked.taken()
-        await self._state.branch(tx, asked.tenant, asked.key, asked.into)
+        await state_store.branch(tx, asked.tenant, asked.key, asked.into)
         await self._artifacts.copy(tx, asked.parent, at_seq, asked.branch, objects)
         await self._mend(tx, asked)
         return row

@@ -11,7 +11,7 @@ from app.kit.db import Database
 from app.memory.changing.retaining import Retaining, RetainingConfig
 from app.memory.changing.retaining_store import Lookout, RetainingStore
 from app.memory.rules import MemoryConfig
-from app.recall.index_store import IndexStore
+from app.recall import index_store
 from app.sessions.metrics import SessionMetrics
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
@@ -53,7 +53,7 @@ def retaining(
     return Retaining(
         database=database,
         store=store or RetainingStore(database),
-        index=IndexStore(database),
+        index=index_store,
         deleting=service.app.state.deleting,
         service_rules=MemoryConfig.model_validate({"retention": rule}).values(),
         now=clock.now,
