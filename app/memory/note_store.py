@@ -9,8 +9,8 @@ from app.kit.db import Row, Tx
 from app.kit.errors import DomainError
 from app.memory.errors import ObservationNotFound, ReflectionNotFound
 from app.memory.log import items_to_json
-from app.memory.model import Observation, Reflection, Status
-from app.memory.records import Locked, NewText
+from app.memory.model import Item, Observation, Reflection, Status
+from app.memory.records import Locked
 from app.memory.rows import observation_of, reflection_of
 
 N = TypeVar("N", Observation, Reflection)
@@ -98,6 +98,15 @@ REFLECTIONS = Notes(
     edit=EDIT_REFLECTION,
     retire=RETIRE_REFLECTIONS,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewText:
+    """What an edit makes of a note."""
+
+    text: str
+    items: tuple[Item, ...]
+    tokens: int
 
 
 async def note(tx: Tx, notes: Notes[N], memory_id: UUID, note_id: int) -> N | None:

@@ -9,7 +9,6 @@ from uuid import UUID
 from app.memory.model import Item, Observation, Ranges, Reflection
 from app.memory.rules import Rules
 from app.memory.steps import Request, Sizes
-from app.sessions.model import Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,17 +247,6 @@ class Locked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Derived:
-    """A chunk behind the cursor: one observed ahead (``buffered``), or one that was deleted before it was live."""
-
-    id: int
-    to_seq: int
-    buffered: bool
-    current_task: str | None
-    suggested_response: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Hints:
     """What a control makes the session's current task and suggested response; None is that there is none."""
 
@@ -267,21 +255,3 @@ class Hints:
 
 
 FORGOTTEN = Hints()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSummary:
-    """The summary a tail begins with. ``untold`` are the messages before its end that no note tells."""
-
-    message: Message
-    up_to_seq: int
-    untold: Ranges
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewText:
-    """What an edit makes of a note."""
-
-    text: str
-    items: tuple[Item, ...]
-    tokens: int

@@ -17,13 +17,14 @@ from app.kit.errors import Invalid, Unavailable
 from app.kit.tokens import text_tokens
 from app.memory.changing import summary_store
 from app.memory.changing.summary import Summary, new_summary
+from app.memory.changing.summary_store import Derived, StoredSummary
 from app.memory.cursor import start_of_group
 from app.memory.errors import AlreadyCompacted
 from app.memory.extractive.observer import observations
 from app.memory.log import render
 from app.memory.model import ObserverInput, Ranges
 from app.memory.parsing import parse
-from app.memory.records import Derived, Hints, Locked, StoredSummary
+from app.memory.records import Hints, Locked
 from app.memory.redacting import redacted_messages
 from app.memory.rules import EXTRACT_TOKENS_MAX
 from app.memory.service import MemoryService

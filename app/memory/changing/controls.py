@@ -21,10 +21,10 @@ from app.memory.errors import NotLive
 from app.memory.gates import clip_citations
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Status
-from app.memory.note_store import DELETED, EDITED, ERASED, OBSERVATIONS, REFLECTIONS, N, Notes
+from app.memory.note_store import DELETED, EDITED, ERASED, OBSERVATIONS, REFLECTIONS, N, NewText, Notes
 from app.memory.parsing import OBSERVATIONS as LOG
 from app.memory.parsing import block, parse
-from app.memory.records import FORGOTTEN, Locked, NewText
+from app.memory.records import FORGOTTEN, Locked
 from app.memory.reflection_store import SOURCES_CHANGED
 from app.memory.service import MemoryService
 from app.memory.store import MemoryStore

@@ -1,10 +1,12 @@
 """The SQL of summary messages, and of what one is to stand for (compacting.py)."""
 
+from dataclasses import dataclass
 from uuid import UUID
 
 from app.kit.db import Tx
 from app.memory.changing.summary import Summary
-from app.memory.records import Derived, Locked, StoredSummary
+from app.memory.model import Ranges
+from app.memory.records import Locked
 from app.memory.rows import ranges_of
 from app.sessions.message_store import message_of
 from app.sessions.model import Message, Role
@@ -42,6 +44,26 @@ SELECT * FROM messages WHERE session_id = $1 AND seq BETWEEN $2 AND $3 AND obser
 OBSERVABLE_TOKENS = """/* observable_tokens */
 SELECT coalesce(sum(tokens), 0) FROM messages WHERE session_id = $1 AND seq BETWEEN $2 AND $3 AND observe
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSummary:
+    """The summary a tail begins with. ``untold`` are the messages before its end that no note tells."""
+
+    message: Message
+    up_to_seq: int
+    untold: Ranges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """A chunk behind the cursor: one observed ahead (``buffered``), or one that was deleted before it was live."""
+
+    id: int
+    to_seq: int
+    buffered: bool
+    current_task: str | None
+    suggested_response: str | None
 
 
 async def summary(tx: Tx, session_id: UUID) -> StoredSummary | None:
