@@ -1,6 +1,6 @@
 """The steps that make live, in one new version, what was made ahead (memory-rules.md 3.2, 3.6). They call no model."""
 
-from app.memory import reflection_store
+from app.memory import locking_store, reflection_store
 from app.memory.cursor import advance
 from app.memory.means import Means
 from app.memory.outcomes import Outcome
@@ -17,12 +17,12 @@ class Activating:
         chunks = loaded.buffered[: step.count]
         async with self._means.database.tx() as tx:
             ends = {chunk.session_id: chunk.to_seq for chunk in chunks}  # of each session its last
-            fenced = await self._store.fence_all(tx, attempt.lease, ends)
+            fenced = await locking_store.fence_all(tx, attempt.lease, ends)
             if fenced is None or any(fenced[session].observed_seq >= end for session, end in ends.items()):
                 return Outcome.STALE
             await self._store.activate(tx, loaded, fenced[chunks[0].session_id], chunks)
             for session, end in ends.items():
-                await advance(self._store, tx, session, attempt.rules, fenced[session], to_seq=end)
+                await advance(tx, session, attempt.rules, fenced[session], to_seq=end)
             await self._store.add_version(tx, loaded.memory_id, "activated", [*ends])
         return Outcome.RECORDED
 
@@ -30,7 +30,7 @@ class Activating:
         """Put the reflection made ahead in the place of its sources; where one of them is gone it goes too."""
         loaded = attempt.loaded
         async with self._means.database.tx() as tx:
-            fenced = await self._store.fence(tx, attempt.lease, loaded.session_id)
+            fenced = await locking_store.fence(tx, attempt.lease, loaded.session_id)
             if fenced is None:
                 return Outcome.STALE
             if await reflection_store.discard_ahead(tx, loaded.memory_id):

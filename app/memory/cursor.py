@@ -6,41 +6,41 @@ from uuid import UUID
 from app.kit.db import Tx
 from app.memory.changing import summary_store
 from app.memory.changing.summary import new_summary
+from app.memory.cursor_store import advance_cursor, around
 from app.memory.records import Fenced
 from app.memory.rules import Rules
 from app.memory.spans import group_start
-from app.memory.store import MemoryStore
 
 
-async def advance(store: MemoryStore, tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> None:
+async def advance(tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> None:
     """Move the cursor to ``to_seq``, the tail's start after it, and the anchor to today.
 
     With ``compact_on_observe`` what left the tail is stood for by a summary at once (section 3.9).
     """
-    tail_from_seq = await store.advance_cursor(
+    tail_from_seq = await advance_cursor(
         tx,
         session_id,
         observed_seq=to_seq,
-        tail_from_seq=await _tail_from(store, tx, session_id, rules, fenced, to_seq=to_seq),
+        tail_from_seq=await _tail_from(tx, session_id, rules, fenced, to_seq=to_seq),
         timezone=rules.timezone,
     )
     if rules.compact_on_observe:
         await _point_to_notes(tx, session_id, up_to_seq=tail_from_seq - 1)
 
 
-async def start_of_group(store: MemoryStore, tx: Tx, session_id: UUID, seq: int) -> int:
+async def start_of_group(tx: Tx, session_id: UUID, seq: int) -> int:
     """Where the group of message ``seq`` begins."""
-    around = await store.around(tx, session_id, seq)
-    return await asyncio.to_thread(group_start, around, seq)  # of thousands of calls it takes a while
+    beside = await around(tx, session_id, seq)
+    return await asyncio.to_thread(group_start, beside, seq)  # of thousands of calls it takes a while
 
 
-async def _tail_from(store: MemoryStore, tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> int:
+async def _tail_from(tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> int:
     """min(first unobserved, last - keep_last + 1), moved earlier to the start of a group; never past the newest."""
     keep_last = 1 if rules.compact_on_observe else max(rules.keep_last, 1)
     wanted = min(to_seq + 1, fenced.newest_seq - keep_last + 1)
     if wanted > to_seq:
         return wanted
-    return await start_of_group(store, tx, session_id, max(wanted, 1))
+    return await start_of_group(tx, session_id, max(wanted, 1))
 
 
 async def _point_to_notes(tx: Tx, session_id: UUID, *, up_to_seq: int) -> None:

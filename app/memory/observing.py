@@ -10,6 +10,7 @@ from app.kit.db import Tx
 from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
+from app.memory import locking_store
 from app.memory.boundaries import span_of
 from app.memory.calling import Calling
 from app.memory.conversations import named
@@ -91,10 +92,10 @@ class Observing:
     async def _record(self, tx: Tx, attempt: Attempt, span: Span, new: NewObservation, *, ahead: bool) -> Outcome:
         """Record the chunk and move the cursor, if everything is still as it was read."""
         loaded = attempt.loaded
-        fenced = await self._store.fence(tx, attempt.lease, loaded.session_id)
+        fenced = await locking_store.fence(tx, attempt.lease, loaded.session_id)
         if fenced is None or fenced.buffered_seq != loaded.buffered_seq:
             return Outcome.STALE
-        if not await self._store.unchanged(
+        if not await locking_store.unchanged(
             tx, loaded.session_id, span.messages, from_seq=new.from_seq, to_seq=new.to_seq
         ):
             return Outcome.STALE
@@ -103,7 +104,7 @@ class Observing:
             await self._store.buffer_observation(tx, loaded, new, usage=usage)
         else:
             await self._store.record_observation(tx, loaded, fenced, new, usage=usage, unfinished=span.limited)
-            await advance(self._store, tx, loaded.session_id, attempt.rules, fenced, to_seq=span.to_seq)
+            await advance(tx, loaded.session_id, attempt.rules, fenced, to_seq=span.to_seq)
             await self._store.add_version(tx, loaded.memory_id, "observed", [loaded.session_id])
         await self._store.add_runs(tx, attempt.lease, attempt.runs, shown=loaded.conversation_id)
         return Outcome.PART if span.limited and not ahead else Outcome.RECORDED

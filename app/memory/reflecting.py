@@ -11,7 +11,7 @@ from app.kit.db import Tx
 from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
-from app.memory import reflection_store
+from app.memory import locking_store, reflection_store
 from app.memory.calling import Calling, judged
 from app.memory.conversations import Numbering
 from app.memory.extractive.roles import ExtractiveReflector
@@ -170,7 +170,7 @@ class Reflecting:
         self, tx: Tx, attempt: Attempt, sources: Sources, best: Verdict | None, *, ahead: bool
     ) -> Outcome:
         loaded = attempt.loaded
-        fenced = await self._store.fence(tx, attempt.lease, loaded.session_id)
+        fenced = await locking_store.fence(tx, attempt.lease, loaded.session_id)
         if fenced is None:
             return Outcome.STALE
         usage = add_usage(fenced.usage, attempt.runs)

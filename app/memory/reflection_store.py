@@ -1,6 +1,6 @@
 """The SQL of a reflection: one that is live at once, or one made ahead that replaces its sources later.
 
-The caller holds the fence or the lock (store.py).
+The caller holds the fence or the lock (locking_store.py).
 """
 
 from typing import Any

@@ -18,6 +18,7 @@ from app.kit.beside import ProcessLost
 from app.kit.db import is_away
 from app.kit.tracing import traced
 from app.llm.port import CIRCUIT_OPEN, TOO_LONG
+from app.memory import locking_store
 from app.memory.activating import Activating
 from app.memory.changing.rebuilding import Rebuilding
 from app.memory.extracting.noting import Noting
@@ -213,10 +214,10 @@ class Stepping:
         if shown is not None:
             error["session"] = standing.session_key
         async with self._means.database.tx() as tx:
-            fenced = await self._store.fence(tx, lease, standing.session_id)
+            fenced = await locking_store.fence(tx, lease, standing.session_id)
             if fenced is None:
                 return
-            if not await self._store.still_said(tx, standing.session_id, failure.shown):  # what is gone is not quoted
+            if not await locking_store.still_said(tx, standing.session_id, failure.shown):  # what is gone is not quoted
                 runs, error["message"] = [*map(_unquoted, runs)], ""
             await self._store.count_usage(tx, standing.memory_id, add_usage(fenced.usage, runs))
             await self._store.add_runs(tx, lease, runs, shown=shown)

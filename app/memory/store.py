@@ -1,35 +1,33 @@
-"""The SQL of a step: look, load, fence, record a version (architecture.md 1.2-1.4).
+"""The SQL of a step: look, load, record a version (architecture.md 1.2-1.4).
 
-Everything is recorded under ``fence``, which finds nothing if another worker took over, or under ``lock``. Locks are
-taken in the order session, memory, children. Claims and leases are in queue_store.py.
+Everything is recorded under ``fence`` or under ``lock`` (locking_store.py). Claims and leases are in queue_store.py.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 from uuid import UUID
 
 from app.kit.db import Database, Tx
+from app.memory.cursor_store import LOOK_BACK
+from app.memory.locking_store import GAPS
 from app.memory.log import items_to_json
 from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observation, Status
 from app.memory.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
-from app.memory.records import FORGOTTEN, Fenced, Gap, Hints, Lease, Loaded, Locked, NewObservation, Run, Standing
+from app.memory.records import FORGOTTEN, Fenced, Hints, Lease, Loaded, Locked, NewObservation, Run, Standing
 from app.memory.reflection_store import discard_ahead
-from app.memory.rows import fenced_of, loaded_of, standing_of
+from app.memory.rows import loaded_of, standing_of
 from app.memory.spans import readable
 from app.memory.steps import NEVER, UNFINISHED
 from app.memory.version_store import add_version
-from app.sessions.errors import SessionNotFound
 from app.sessions.message_store import message_of
 from app.sessions.model import Message
-from app.sessions.sharing_store import waiting
 
 CONVERSATIONS_MAX = 100  # of a shared memory, looked at for one step: those that waited longest
 UNTIL_SETTLED = 0  # wake_tokens: the step that was recorded is not the last of its run
 SPANS_READ = 2  # as much as this many spans hold: where a topic ends is told by what follows too
-LOOK_BACK = 200  # messages searched for the start of a group, or for the newest time
 
 # Most looks find nothing to do, so they read the sizes of the notes alone. The memory is hidden from the planner, which
 # would plan each call anew (context/store.py).
@@ -76,18 +74,6 @@ WITH found AS (
 SELECT * FROM waiting UNION SELECT * FROM ended ORDER BY since, session_id
 """
 
-# First those behind the cursor, which become live at once; then by the time of their first message.
-GAPS = """/* gaps */
-SELECT s.id AS session_id, s.key AS session_key, first, last
-FROM memories m CROSS JOIN jsonb_array_elements(m.rebuilding) AS gap
-CROSS JOIN LATERAL (SELECT (gap->>0)::bigint AS first, (gap->>1)::bigint AS last) bounds
-CROSS JOIN LATERAL (
-  SELECT * FROM sessions WHERE id = CASE WHEN gap->>2 IS NULL THEN m.id ELSE (gap->>2)::uuid END LIMIT 1
-) s
-CROSS JOIN LATERAL (SELECT ingested_at FROM messages WHERE session_id = s.id AND seq = first LIMIT 1) f
-WHERE m.id = $1 ORDER BY first > s.observed_seq, f.ingested_at, s.id, first
-"""
-
 # ``found``: how many there are, of which those are answered that have less than $5 tokens to be observed before them.
 PENDING_MESSAGES = """/* pending_messages */
 SELECT * FROM (
@@ -99,38 +85,6 @@ SELECT * FROM (
   ) pending
 ) counted
 WHERE so_far - CASE WHEN observe THEN tokens ELSE 0 END < $5 OR so_far IS NULL ORDER BY seq
-"""
-
-# Of what is no call and no result the parts tell nothing of a group.
-AROUND = """/* around */
-SELECT seq, id, kind, role, name, tokens, created_at, metadata, observe, trust, content_hash, up_to_seq, erased_at,
-       CASE WHEN kind IN ('tool_call', 'tool_result') THEN parts ELSE '[]' END AS parts
-FROM messages WHERE session_id = $1 AND seq BETWEEN $2::bigint - $3 AND $2::bigint + $3 ORDER BY seq
-"""
-
-LOCK_SESSION = """/* lock_session */
-SELECT s.id AS session_id, s.memory_id, s.config, s.next_seq - 1 AS last_seq, s.observed_seq,
-       greatest(s.observed_seq, s.buffered_seq) AS buffered_seq, s.tail_from_seq,
-       coalesce(m.seq, 0) AS newest_seq
-FROM sessions s LEFT JOIN LATERAL (
-  SELECT seq FROM messages WHERE session_id = s.id AND kind <> 'summary' ORDER BY seq DESC LIMIT 1
-) m ON true
-WHERE s.id = $1 FOR UPDATE OF s
-"""
-
-FENCE = """/* fence */
-SELECT log_version, generation, usage, now() AS now FROM memories WHERE id = $1 AND lease_epoch = $2 FOR UPDATE
-"""
-
-LOCK_MEMORY = "/* lock_memory */ SELECT log_version, rebuilding FROM memories WHERE id = $1 FOR UPDATE"
-
-# Compares what the observer was shown of each message: role, name and parts (the hash), time and trust.
-UNCHANGED = """/* unchanged */
-SELECT count(*) = cardinality($4::bigint[]) AND count(*) = count(*) FILTER (
-         WHERE m.content_hash = r.content_hash AND m.created_at = r.created_at AND m.trust = r.trust)
-FROM messages m LEFT JOIN unnest($4::bigint[], $5::bytea[], $6::timestamptz[], $7::text[])
-  AS r (seq, content_hash, created_at, trust) ON m.seq = r.seq
-WHERE m.session_id = $1 AND m.seq BETWEEN $2 AND $3 AND m.observe
 """
 
 ADD_OBSERVATION = """/* add_observation */
@@ -145,18 +99,6 @@ ACTIVATE = """/* activate */
 UPDATE observations SET status = 'active', born_version = $3
 WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status = 'buffered'
 """
-
-# What has left the tail does not come back to it, whatever keep_last is now. The anchor is the later of now and the
-# newest time in the tail, which is not always that of its last message: another may come from a clock that is ahead.
-ADVANCE_CURSOR = f"""/* advance_cursor */
-UPDATE sessions SET observed_seq = $2, buffered_seq = greatest(buffered_seq, $2),
-  tail_from_seq = greatest(tail_from_seq, $3), anchor_date = (greatest(now(), (
-    SELECT max(created_at) FROM messages
-    WHERE session_id = $1 AND seq >= greatest(tail_from_seq, $3, next_seq - {LOOK_BACK}))) AT TIME ZONE $4)::date,
-  activated_seq = next_seq - 1,
-  waiting = {waiting(observed_seq="$2::bigint")}
-WHERE id = $1 RETURNING tail_from_seq
-"""  # noqa: S608 - our own statement
 
 BUFFERED = """/* buffered */
 UPDATE memories SET buffered_tokens = buffered_tokens + $2, attempts = 0, last_error = NULL, usage = $3 WHERE id = $1
@@ -251,54 +193,9 @@ class MemoryStore:
                 return enough
             most *= 2
 
-    async def around(self, tx: Tx, session_id: UUID, seq: int) -> list[Message]:
-        """The message ``seq``, and some before and after it, with the parts of calls and results alone."""
-        return [message_of(row) for row in await tx.fetch(AROUND, session_id, seq, LOOK_BACK)]
-
-    async def fence(self, tx: Tx, lease: Lease, session_id: UUID) -> Fenced | None:
-        """Lock session, then memory; None when the lease was lost."""
-        fenced = await self.fence_all(tx, lease, [session_id])
-        return None if fenced is None else fenced[session_id]
-
-    async def fence_all(self, tx: Tx, lease: Lease, session_ids: Iterable[UUID]) -> dict[UUID, Fenced] | None:
-        """Lock sessions in the order of their ids, then their memory; None when the lease was lost."""
-        sessions = {found: await tx.fetchrow(LOCK_SESSION, found) for found in sorted(session_ids)}
-        memory = await tx.fetchrow(FENCE, lease.memory_id, lease.epoch)
-        if memory is None or None in sessions.values():
-            return None
-        return {found: fenced_of(session, memory) for found, session in sessions.items()}
-
-    async def lock(self, tx: Tx, session_id: UUID, key: str) -> Locked:
-        """Lock session, then memory, regardless of the lease. Raises SessionNotFound, which tells the ``key``."""
-        session = await tx.fetchrow(LOCK_SESSION, session_id)
-        if session is None:
-            raise SessionNotFound(key)
-        memory = await tx.fetchrow(LOCK_MEMORY, session["memory_id"])
-        gaps = await tx.fetch(GAPS, session["memory_id"]) if memory and memory["rebuilding"] else ()
-        version = 0 if memory is None else memory["log_version"]
-        return Locked(**session, version=version, rebuilding=tuple(Gap(**gap) for gap in gaps))
-
-    async def unchanged(
-        self, tx: Tx, session_id: UUID, messages: Sequence[Message], *, from_seq: int, to_seq: int
-    ) -> bool:
-        """Whether the observable messages in ``from_seq``..``to_seq`` are still those that were read."""
-        shown = (
-            [m.seq for m in messages],
-            [m.content_hash for m in messages],
-            [m.created_at for m in messages],
-            [m.trust for m in messages],
-        )
-        return bool(await tx.fetchval(UNCHANGED, session_id, from_seq, to_seq, *shown))
-
-    async def still_said(self, tx: Tx, session_id: UUID, shown: Sequence[Message]) -> bool:
-        """``unchanged`` from the first to the last message of ``shown``; True if there is none."""
-        if not shown:
-            return True
-        return await self.unchanged(tx, session_id, shown, from_seq=shown[0].seq, to_seq=shown[-1].seq)
-
     async def buffer_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, usage: dict[str, Any]) -> None:
         """Keep a chunk observed ahead: no new version, and nothing of it in the context."""
-        self._metrics.observed(await self.add_observation(tx, loaded, new, born_version=None))
+        self._metrics.observed(await add_observation(tx, loaded, new, born_version=None))
         await tx.execute(BUFFERED_SEQ, loaded.session_id, new.to_seq)
         await tx.execute(BUFFERED, loaded.memory_id, new.message_tokens, usage)
 
@@ -310,7 +207,7 @@ class MemoryStore:
         ``unfinished``: the rest of its span is still to be observed.
         """
         version = fenced.version + 1
-        self._metrics.observed(await self.add_observation(tx, loaded, new, born_version=version))
+        self._metrics.observed(await add_observation(tx, loaded, new, born_version=version))
         counts, told = (new.message_tokens, 0, new.tokens), (new.current_task, new.suggested_response)
         wake = UNFINISHED if unfinished else UNTIL_SETTLED
         await tx.execute(OBSERVED, loaded.memory_id, *counts, version, *told, usage, wake)
@@ -319,44 +216,10 @@ class MemoryStore:
         """Make the next version: the buffered ``chunks`` live. The cursor is moved by ``advance_cursor``."""
         version = fenced.version + 1
         message_tokens = sum(chunk.message_tokens for chunk in chunks)
-        await self.make_live(tx, loaded.memory_id, [chunk.id for chunk in chunks], version=version)
+        await make_live(tx, loaded.memory_id, [chunk.id for chunk in chunks], version=version)
         counts = (message_tokens, message_tokens, sum(chunk.tokens for chunk in chunks))
         told = (chunks[-1].current_task, chunks[-1].suggested_response)
         await tx.execute(OBSERVED, loaded.memory_id, *counts, version, *told, fenced.usage, UNTIL_SETTLED)
-
-    async def make_live(self, tx: Tx, memory_id: UUID, ids: Sequence[int], *, version: int) -> None:
-        await tx.execute(ACTIVATE, memory_id, ids, version)
-
-    async def add_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, born_version: int | None) -> float:
-        """Add a chunk that is live from ``born_version`` on, or buffered (None).
-
-        Answers how many seconds ago its oldest message was stored.
-        """
-        waited: float = await tx.fetchval(
-            ADD_OBSERVATION,
-            loaded.memory_id,
-            new.ordinal,
-            new.text,
-            items_to_json(new.items),
-            new.tokens,
-            new.message_tokens,
-            loaded.session_id,
-            new.from_seq,
-            new.to_seq,
-            new.covers,
-            new.current_task,
-            new.suggested_response,
-            Status.BUFFERED if born_version is None else Status.ACTIVE,
-            born_version,
-        )
-        return waited
-
-    async def advance_cursor(
-        self, tx: Tx, session_id: UUID, *, observed_seq: int, tail_from_seq: int, timezone: str
-    ) -> int:
-        """Answers where the tail starts now, which is never before where it did. The anchor moves to its day there."""
-        moved: int = await tx.fetchval(ADVANCE_CURSOR, session_id, observed_seq, tail_from_seq, timezone)
-        return moved
 
     async def record_control(
         self, tx: Tx, locked: Locked, cause: str, *, told: Hints | None = None, left_tokens: int = 0
@@ -388,3 +251,32 @@ class MemoryStore:
         rows = [(lease.memory_id, lease.epoch, shown, *(getattr(run, name) for name in OF_RUN)) for run in runs]
         await tx.executemany(ADD_RUN, rows)
         self._metrics.called(runs)
+
+
+async def make_live(tx: Tx, memory_id: UUID, ids: Sequence[int], *, version: int) -> None:
+    await tx.execute(ACTIVATE, memory_id, ids, version)
+
+
+async def add_observation(tx: Tx, loaded: Loaded, new: NewObservation, *, born_version: int | None) -> float:
+    """Add a chunk that is live from ``born_version`` on, or buffered (None).
+
+    Answers how many seconds ago its oldest message was stored.
+    """
+    waited: float = await tx.fetchval(
+        ADD_OBSERVATION,
+        loaded.memory_id,
+        new.ordinal,
+        new.text,
+        items_to_json(new.items),
+        new.tokens,
+        new.message_tokens,
+        loaded.session_id,
+        new.from_seq,
+        new.to_seq,
+        new.covers,
+        new.current_task,
+        new.suggested_response,
+        Status.BUFFERED if born_version is None else Status.ACTIVE,
+        born_version,
+    )
+    return waited

@@ -1,4 +1,4 @@
-"""Law 7 at the store: whoever's lease was taken over writes nothing. Methods are found, so a new one is asked."""
+"""Law 7: whoever's lease was taken over writes nothing. What takes a lease is found, so a new one is asked."""
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,6 +11,7 @@ import pytest
 from app.kit.db import Database, DatabaseConfig, Tx
 from app.kit.tokens import text_tokens
 from app.llm.port import Usage
+from app.memory import locking_store
 from app.memory.changing.rebuilding import Rebuilding
 from app.memory.charging import Charging
 from app.memory.extractive.roles import ExtractiveObserver
@@ -30,8 +31,8 @@ from tests.databases import TABLES
 from tests.memory.building import EMPTY
 
 LEASED = [
-    f"{store.__name__}.{name}"
-    for store in (MemoryStore, QueueStore, SpendingStore)
+    f"{store.__name__.rpartition('.')[2]}.{name}"
+    for store in (MemoryStore, QueueStore, SpendingStore, locking_store)
     for name, method in inspect.getmembers(store, inspect.isfunction)
     if Lease in (parameter.annotation for parameter in inspect.signature(method).parameters.values())
 ]
@@ -107,13 +108,13 @@ WRITES: dict[str, Callable[[Database, Tx, Lease], Awaitable[Any]]] = {
 READS: dict[str, Callable[[Database, Tx, Lease], Awaitable[Any]]] = {
     "MemoryStore.look": lambda database, _, lease: MemoryStore(database).look(lease),
     "MemoryStore.load": lambda database, _, lease: MemoryStore(database).load(lease, EMPTY),
-    "MemoryStore.fence": lambda database, tx, lease: MemoryStore(database).fence(tx, lease, lease.memory_id),
-    "MemoryStore.fence_all": lambda database, tx, lease: MemoryStore(database).fence_all(tx, lease, [lease.memory_id]),
+    "locking_store.fence": lambda _, tx, lease: locking_store.fence(tx, lease, lease.memory_id),
+    "locking_store.fence_all": lambda _, tx, lease: locking_store.fence_all(tx, lease, [lease.memory_id]),
 }
 CALLS = WRITES | READS
 
 
-def test_every_method_that_takes_a_lease_is_asked() -> None:
+def test_everything_that_takes_a_lease_is_asked() -> None:
     assert {*LEASED} == {*CALLS} | UNFENCED
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from app.artifacts.branching import ArtifactBranching
 from app.kit.db import Database, Row, Tx
 from app.kit.errors import FieldError, Invalid, TooLarge
+from app.memory import locking_store
 from app.memory.changing import branch_store, mending_store
 from app.memory.changing.mending import mend
 from app.memory.store import MemoryStore
@@ -114,7 +115,7 @@ class Branching:
     async def _mend(self, tx: Tx, asked: Asked) -> None:
         """What was erased since, or is not made good yet, is live in no branch: it is observed again there too."""
         if await mending_store.has_blank(tx, asked.branch):
-            locked = await self._memory.lock(tx, asked.branch, asked.into)
+            locked = await locking_store.lock(tx, asked.branch, asked.into)
             edits = await mending_store.edits(tx, asked.branch)
             await mend(self._memory, tx, locked, since={asked.branch: 1}, edits=edits, parent=asked.parent)
 

@@ -15,10 +15,12 @@ from zoneinfo import ZoneInfo
 from app.kit.db import Database, Tx
 from app.kit.errors import Invalid, Unavailable
 from app.kit.tokens import text_tokens
+from app.memory import locking_store
 from app.memory.changing import summary_store
 from app.memory.changing.summary import Summary, new_summary
 from app.memory.changing.summary_store import Derived, StoredSummary
 from app.memory.cursor import start_of_group
+from app.memory.cursor_store import advance_cursor
 from app.memory.errors import AlreadyCompacted
 from app.memory.extractive.observer import observations
 from app.memory.log import render
@@ -28,7 +30,7 @@ from app.memory.records import Hints, Locked
 from app.memory.redacting import redacted_messages
 from app.memory.rules import EXTRACT_TOKENS_MAX
 from app.memory.service import MemoryService
-from app.memory.store import MemoryStore
+from app.memory.store import MemoryStore, make_live
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.model import Kind, Message, Part
 from app.sessions.store import session_id
@@ -91,7 +93,7 @@ class Compacting:
         condensed: Condensed = ((), "")
         for _ in range(TRIES):
             async with self._database.tx(of=session_id(tenant, key)) as tx:
-                locked = await self._store.lock(tx, session_id(tenant, key), key)
+                locked = await locking_store.lock(tx, session_id(tenant, key), key)
                 end = await self._end(tx, locked, up_to_seq)
                 former = await summary_store.summary(tx, locked.session_id)
                 if former is not None and _stands(former, end, text):
@@ -111,9 +113,9 @@ class Compacting:
         """The end of the last whole group up to there, but for the newest group, which stays. Raises Invalid."""
         if up_to_seq > locked.last_seq:
             raise Invalid.told_at("/up_to_seq", f"the newest message is {locked.last_seq}")
-        newest = await start_of_group(self._store, tx, locked.session_id, locked.newest_seq)
+        newest = await start_of_group(tx, locked.session_id, locked.newest_seq)
         wanted = min(up_to_seq, newest - 1)
-        end = await start_of_group(self._store, tx, locked.session_id, wanted + 1) - 1
+        end = await start_of_group(tx, locked.session_id, wanted + 1) - 1
         if end < 1:
             raise Invalid.told_at("/up_to_seq", "no group of messages ends up to there and before the newest one")
         return end
@@ -152,8 +154,8 @@ class Compacting:
     async def _record(self, tx: Tx, locked: Locked, leaving: Leaving, summary: Summary) -> Message:
         rules = self._memory.rules(locked.config)
         version, ahead = locked.version + 1, leaving.ahead
-        await self._store.make_live(tx, locked.memory_id, [chunk.id for chunk in ahead], version=version)
-        await self._store.advance_cursor(
+        await make_live(tx, locked.memory_id, [chunk.id for chunk in ahead], version=version)
+        await advance_cursor(
             tx,
             locked.session_id,
             observed_seq=max([locked.observed_seq, leaving.end, *leaving.ends]),

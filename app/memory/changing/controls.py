@@ -15,7 +15,7 @@ from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid, TooLarge
 from app.kit.offload import offloaded
 from app.kit.tokens import text_tokens
-from app.memory import note_store
+from app.memory import locking_store, note_store
 from app.memory.conversations import BEYOND, Numbering
 from app.memory.errors import NotLive
 from app.memory.gates import clip_citations
@@ -59,7 +59,7 @@ class Controls:
             text = await asyncio.to_thread(redact, text)
         items = await offloaded(partial(read_items, text), size=len(text))
         async with self._database.tx(of=session_id(tenant, key)) as tx:
-            locked = await self._store.lock(tx, session_id(tenant, key), key)
+            locked = await locking_store.lock(tx, session_id(tenant, key), key)
             old = await self._note(tx, notes, locked, note_id)
             _refuse_what_is_not_live(notes, old)
             new = await offloaded(partial(_new_text, tenant, locked, old, items, text), size=len(text))
@@ -76,7 +76,7 @@ class Controls:
         one has condensed or replaced.
         """
         async with self._database.tx(of=session_id(tenant, key)) as tx:
-            locked = await self._store.lock(tx, session_id(tenant, key), key)
+            locked = await locking_store.lock(tx, session_id(tenant, key), key)
             old = await self._deletable(tx, notes, locked, note_id)
             if not old:
                 return Deleted(version=locked.version, retired=0)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from app.facts import forgetting_store
 from app.kit.db import Database, Tx
+from app.memory import locking_store
 from app.memory.changing import erasing_store, mending_store
 from app.memory.changing.mending import mend, untold_since
 from app.memory.records import FORGOTTEN
@@ -72,7 +73,7 @@ class Erasing:
 
     async def _erase(self, tx: Tx, copy: Copy, rows: Counter[str]) -> bool:
         """One copy, with what was made of it; counts what is emptied into ``rows``."""
-        locked = await self._store.lock(tx, copy.session_id, copy.key)
+        locked = await locking_store.lock(tx, copy.session_id, copy.key)
         tainted = await erasing_store.tainted(tx, copy)
         edits = await mending_store.edits(tx, copy.memory_id)
         await log.entomb(tx, copy)
@@ -96,7 +97,7 @@ class Erasing:
 
     async def _erase_removed(self, tx: Tx, copy: Copy, rows: Counter[str]) -> bool:
         """One that retention removed and no note tells of: a summary may still, or a fact that was noted before."""
-        locked = await self._store.lock(tx, copy.session_id, copy.key)
+        locked = await locking_store.lock(tx, copy.session_id, copy.key)
         summaries = await erasing_store.blank_summaries(tx, copy)
         facts = await forgetting_store.forget_message(
             tx, copy.session_id, copy.seq, derived_from=copy.seq, noted_until=copy.removed_at

@@ -7,6 +7,7 @@ is emptied, as for one message (erasing.py): the others' messages among them are
 from uuid import UUID
 
 from app.kit.db import Tx
+from app.memory import locking_store
 from app.memory.changing import erasing_store, mending_store, parting_store
 from app.memory.changing.mending import mend, untold_since
 from app.memory.records import FORGOTTEN
@@ -32,7 +33,7 @@ class Parting:
 
     async def _part(self, tx: Tx, session: UUID, key: str) -> dict[str, int]:
         """Answers how many rows were emptied or deleted."""
-        locked = await self._store.lock(tx, session, key)
+        locked = await locking_store.lock(tx, session, key)
         own = await parting_store.of_session(tx, session)
         edits = await mending_store.edits(tx, locked.memory_id)
         blanked = await erasing_store.blank(tx, locked.memory_id, place=own["place"])

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from app.kit.db import Tx
 from app.kit.tracing import traced
+from app.memory import locking_store
 from app.memory.changing import mending_store
 from app.memory.means import Means
 from app.memory.model import Ranges
@@ -19,6 +20,7 @@ from app.memory.outcomes import Outcome, add_usage
 from app.memory.records import Attempt, Gap, Loaded, NewObservation
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
+from app.memory.store import add_observation
 from app.sessions.model import Message
 
 
@@ -64,15 +66,15 @@ class Rebuilding:
     ) -> Outcome:
         """Write the chunk: live at once where the cursor has passed it, else as one observed ahead."""
         loaded = attempt.loaded
-        fenced = await self._store.fence(tx, attempt.lease, loaded.session_id)
+        fenced = await locking_store.fence(tx, attempt.lease, loaded.session_id)
         if fenced is None:
             return Outcome.STALE
         bounds = {"from_seq": new.from_seq, "to_seq": new.to_seq}
-        if not await self._store.unchanged(tx, loaded.session_id, span.messages, **bounds):
+        if not await locking_store.unchanged(tx, loaded.session_id, span.messages, **bounds):
             return Outcome.STALE
         live = new.to_seq <= fenced.observed_seq
         version = fenced.version + live
-        await self._store.add_observation(tx, loaded, new, born_version=version if live else None)
+        await add_observation(tx, loaded, new, born_version=version if live else None)
         await mending_store.rebuilt(
             tx,
             loaded.memory_id,

@@ -24,6 +24,7 @@ from app.kit.db import Tx
 from app.kit.patterns import lazy_pattern
 from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
+from app.memory import locking_store
 from app.memory.calling import Calling
 from app.memory.extracting import noting_store
 from app.memory.extracting.merging import Merge, Read, making_way, merge, said_again
@@ -131,7 +132,7 @@ class Noting:
         self, tx: Tx, attempt: Attempt, reading: Reading, noted: Sequence[NewFact], read: Read
     ) -> Outcome:
         loaded, runs = attempt.loaded, attempt.runs
-        fenced = await self._store.fence(tx, attempt.lease, loaded.session_id)
+        fenced = await locking_store.fence(tx, attempt.lease, loaded.session_id)
         if fenced is None or not await self._unchanged(tx, loaded.session_id, reading):
             return Outcome.STALE
         if without_room := await self._merge(tx, loaded, noted, read):
@@ -150,7 +151,7 @@ class Noting:
         """
         if await noting_store.read_up_to(tx, session_id) != reading.from_seq - 1:
             return False
-        return await self._store.still_said(tx, session_id, reading.messages)
+        return await locking_store.still_said(tx, session_id, reading.messages)
 
     async def _read_known(self, loaded: Loaded, noted: Sequence[NewFact]) -> Read:
         """The words of what is known are read before any row is locked: of 1,000 facts they take seconds."""
