@@ -39,7 +39,13 @@ def caps(settings: Settings) -> Caps:
 
 
 def context_limits(settings: Settings) -> ContextLimits:
-    return configured(ContextLimits, settings.context, template_characters_max=settings.state.template_characters_max)
+    return configured(
+        ContextLimits,
+        settings.context,
+        template_characters_max=settings.state.template_characters_max,
+        profile_tokens=settings.facts.profile_tokens,
+        part_bytes_inline_max=settings.artifacts.part_bytes_inline_max,
+    )
 
 
 def ending_config(settings: Settings) -> EndingConfig:

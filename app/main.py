@@ -233,7 +233,6 @@ def _provide_context(state: State, base: Base, memory: MemoryParts, recall: Reca
             state=StateStore(base.database),
             artifacts=state.artifacts,
             clock=SystemClock(),
-            profile_tokens=settings.facts.profile_tokens,
             elsewhere_tokens=settings.context.elsewhere_tokens,
         ),
         store=store,

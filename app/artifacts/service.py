@@ -64,11 +64,6 @@ class ArtifactService:
         self._greps = Shared(places=config.grep_concurrency, seconds=PLACE_SECONDS)
         self._threads = ThreadPoolExecutor(config.grep_concurrency, thread_name_prefix="daybook-grep")
 
-    @property
-    def part_bytes_inline_max(self) -> int:
-        """A message's part of more bytes is an artifact too, and a preview where it is old."""
-        return self._config.part_bytes_inline_max
-
     async def put(
         self,
         *,

@@ -11,11 +11,11 @@ from app.kit.tokens import text_tokens
 from app.sessions.model import Message, text_of
 
 
-def elsewhere(snapshot: Snapshot) -> Iterator[Line]:
+def elsewhere(snapshot: Snapshot, *, tokens_max: int) -> Iterator[Line]:
     """A block for each conversation, the newest messages of all of them that fit; in the order of their names."""
     zone = snapshot.rules.zone
     told = [(one, _told(one.message, zone)) for one in snapshot.elsewhere if text_of(one.message.parts)]
-    kept = _newest(told, tokens_max=snapshot.elsewhere_tokens)
+    kept = _newest(told, tokens_max=tokens_max)
     for key, of_one in groupby(sorted(kept, key=_conversation), key=lambda found: found[0].conversation):
         yield Line(f"elsewhere:{key}", other_conversation(key, [text for _, text in of_one]))
 

@@ -77,7 +77,6 @@ class Snapshot:
     summary: Message | None = None  # what the tail begins with: it stands for messages that are shown no longer
     summaries: tuple[int, ...] = ()  # the seqs from tail_from_seq on that are no messages of the tail
     activated_seq: int = 0  # the newest message at the last activation
-    part_bytes_inline_max: int = 10_000  # a part that says more may be shown as a preview
     tail_skipped_tokens: int = 0  # tokens from tail_from_seq to the first of ``tail``: 0 unless the tail was cut
     unobserved_omitted: int = 0  # unobserved messages before the first of ``tail``, those of ``rebuilding`` too
     rebuilding: tuple[tuple[int, int], ...] = ()  # ranges up to the cursor that no note tells: it is to be made again
@@ -85,12 +84,10 @@ class Snapshot:
     suggested_response: str | None = None
     causes: dict[int, str] = field(default_factory=dict)  # of the memory's last versions
     standing: Standing | None = None  # what was known of the resource when the session began
-    profile_tokens: int = 0  # and how much of it is told
     lagging: bool = False  # the memory is behind: failing, stalled or over the block threshold
     paused: bool = False  # it is to wait for a cap on its cost
     values: dict[str, Any] = field(default_factory=dict)  # stored ones and artifacts' texts that a template uses
     elsewhere: tuple[Elsewhere, ...] = ()  # oldest first
-    elsewhere_tokens: int = 0  # what may be told of them
     mark: str | None = None  # another as soon as anything of the session is; None where that is not known
 
     def is_told(self, seq: int) -> bool:
@@ -123,7 +120,9 @@ class ContextLimits:
     """What a caller may add to a context: ``temp:`` values, entries of knowledge, incoming messages.
 
     A template, and what it becomes, has ``template_characters_max``; all of them together, with their values,
-    ``system_characters_max``, for each of a thousand may be of the same large value.
+    ``system_characters_max``, for each of a thousand may be of the same large value. Of the resource at most
+    ``profile_tokens`` are told, of other sessions that share the memory ``elsewhere_tokens``. A part that says more
+    than ``part_bytes_inline_max`` may be shown as a preview.
     """
 
     temp_values_max: int = 100
@@ -131,6 +130,9 @@ class ContextLimits:
     incoming_max: int = 100
     template_characters_max: int = 1024 * 1024
     system_characters_max: int = 8 * 1024 * 1024
+    profile_tokens: int = 600
+    elsewhere_tokens: int = 2_000
+    part_bytes_inline_max: int = 10_000
 
 
 LIMITS = ContextLimits()
@@ -140,8 +142,8 @@ LIMITS = ContextLimits()
 class Ask:
     """What the caller asked for. A budget of None is the session's own; 0 is no limit.
 
-    ``system`` are templates. ``state`` are values of this request only, by their names with ``temp:``. ``limits`` is
-    what these may become.
+    ``system`` are templates. ``state`` are values of this request only, by their names with ``temp:``. ``limits`` are
+    the service's.
     """
 
     format: Format

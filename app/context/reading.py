@@ -35,16 +35,14 @@ class SnapshotReader:
         state: StateStore,
         artifacts: ArtifactService,
         clock: Clock,
-        profile_tokens: int,
         elsewhere_tokens: int,
     ) -> None:
-        """How many tokens may be told of the resource, and of other sessions that share the memory."""
+        """``elsewhere_tokens``: of other sessions that share the memory no message is read that has more."""
         self._store = store
         self._memory = memory
         self._state = state
         self._artifacts = artifacts
         self._clock = clock
-        self._profile_tokens = profile_tokens
         service = memory.rules({})
         self._budgets = Budgets(
             presets={name: values["message_budget"] for name, values in PRESETS.items()},
@@ -87,14 +85,7 @@ class SnapshotReader:
             values = await self._state.tenant_values(tenant, stored) if stored else {}
             snapshot = _empty(key, self._memory.rules({}), server, values)
         texts = await self._artifact_texts(session, names[Scope.ARTIFACT])
-        told = replace(
-            snapshot,
-            values={**snapshot.values, **texts},
-            profile_tokens=self._profile_tokens,
-            elsewhere_tokens=self._budgets.elsewhere,
-            part_bytes_inline_max=self._artifacts.part_bytes_inline_max,
-        )
-        return told, server
+        return replace(snapshot, values={**snapshot.values, **texts}), server
 
     async def _rows(
         self,

@@ -124,7 +124,7 @@ def test_what_was_known_and_is_no_more_is_told_from_what_the_caller_wants_known(
     def known(numbers: tuple[int, ...], **asked: Any) -> Prefix:
         facts = tuple(standing_fact(number) for number in numbers)
         standing = Standing(began_at=NOW, facts=facts) if facts else None
-        return compiled(asked=asked, standing=standing, profile_tokens=600).prefix
+        return compiled(asked=asked, standing=standing).prefix
 
     assert break_reason(known(one), known(other), {}) == expected
     assert break_reason(known(one), known(other, knowledge=()), {}) == "knowledge"

@@ -19,7 +19,7 @@ def told(said: list[tuple[str, str]], tokens: int) -> list[str]:
         Elsewhere(conversation=key, message=message(seq, Role.USER, text(words)))
         for seq, (key, words) in enumerate(said, start=1)
     )
-    return [line.text for line in elsewhere(snapshot(elsewhere=found, elsewhere_tokens=tokens))]
+    return [line.text for line in elsewhere(snapshot(elsewhere=found), tokens_max=tokens)]
 
 
 def test_the_newest_is_told_where_not_all_of_it_fits() -> None:

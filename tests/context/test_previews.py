@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.context.compile import compile_context
-from app.context.model import Compiled, Format, Verdict
+from app.context.model import Compiled, ContextLimits, Format, Verdict
 from app.context.stages.previews import END_CHARS, HEAD_CHARS, previewed_seqs, with_previews
 from app.sessions.counting import message_tokens
 from app.sessions.model import Kind, Message, Role
@@ -150,11 +150,10 @@ def after_each(log: tuple[Message, ...], shape: Format, activations: dict[int, i
             version=version,
             activated_seq=activated,
             observed_seq=observed,
-            part_bytes_inline_max=1_600,
             observations=(observation(1, "A line."),),
             **fields,
         )
-        compiled.append(compile_context(taken, ask(shape)))
+        compiled.append(compile_context(taken, ask(shape, limits=ContextLimits(part_bytes_inline_max=1_600))))
     return compiled
 
 

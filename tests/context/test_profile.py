@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.context.compile import compile_context
-from app.context.model import Compiled, Knowledge
+from app.context.model import Compiled, ContextLimits, Knowledge
 from app.context.stages.profile import CHARACTERS_KEPT, LINE_TOKENS_MIN, facts_max, profile_block, profile_decisions
 from app.context.wording import known_line
 from app.facts import writing_store
@@ -216,9 +216,12 @@ def test_no_more_facts_are_read_than_can_be_told(category: Category) -> None:
     assert (facts_max(600), facts_max(0)) == (60, 0)
 
 
-def compiled(*facts: StandingFact, asked: dict[str, Any] | None = None, **fields: Any) -> Compiled:
-    known: dict[str, Any] = {"standing": standing(*facts) if facts else None, "profile_tokens": 600}
-    return compile_context(snapshot(log_of(user("Hi")), **known | fields), ask(explain=True, **(asked or {})))
+def compiled(
+    *facts: StandingFact, asked: dict[str, Any] | None = None, profile_tokens: int = 600, **fields: Any
+) -> Compiled:
+    known = standing(*facts) if facts else None
+    wanted = ask(explain=True, limits=ContextLimits(profile_tokens=profile_tokens), **(asked or {}))
+    return compile_context(snapshot(log_of(user("Hi")), standing=known, **fields), wanted)
 
 
 OWN: dict[str, Any] = {"system": ("You help.",), "knowledge": (Knowledge(title="Prices", text="2 euros"),)}

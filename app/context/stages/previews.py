@@ -35,7 +35,7 @@ def previews(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
         observed_seq=snapshot.observed_seq,
         keep_results=snapshot.rules.keep_last_tool_results,
     )
-    key, bytes_max = snapshot.key, snapshot.part_bytes_inline_max
+    key, bytes_max = snapshot.key, ask.limits.part_bytes_inline_max
     after = tuple(with_previews(one, key=key, bytes_max=bytes_max) if one.seq in seqs else one for one in stored)
     decisions = (
         decision("previews", Verdict.CUT, message, "a large part of it is shown as a preview, by its handle")

@@ -35,7 +35,7 @@ def profile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     standing = snapshot.standing
     if standing is None or not snapshot.rules.enabled:
         return draft
-    zone, tokens_max = snapshot.rules.zone, snapshot.profile_tokens
+    zone, tokens_max = snapshot.rules.zone, ask.limits.profile_tokens
     block = profile_block(standing, zone=zone, tokens_max=tokens_max)
     decisions = profile_decisions(standing, zone=zone, tokens_max=tokens_max)
     return noting(replace(draft, profile=() if block is None else (block,)), ask, decisions)

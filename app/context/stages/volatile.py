@@ -21,7 +21,8 @@ def volatile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     Absent if the assistant spoke last, unless something was searched for (docs/decisions/0035).
     """
     date = ask.now.astimezone(snapshot.rules.zone).date()
-    lines = (Line(TODAY, today(date)), *_of_memory(snapshot, ask), *elsewhere(snapshot), *of_caller(ask))
+    others = elsewhere(snapshot, tokens_max=ask.limits.elsewhere_tokens)
+    lines = (Line(TODAY, today(date)), *_of_memory(snapshot, ask), *others, *of_caller(ask))
     if _runs(draft, ask):
         verdict, reason = Verdict.DROPPED, "a tool of the provider's waits for results alone"
     elif _has_place(draft, ask) or (ask.recalled and not _calls(draft)):
