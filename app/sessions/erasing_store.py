@@ -1,7 +1,7 @@
 """The statements that erase a message's own content: what stays is a tombstone with its seq and its id.
 
-A branch holds copies of its parent's messages. A copy is recognised by id, seq and the time at which it was stored, so
-a session whose key was used again, or a branch made before the message came, is not taken to have one.
+A branch holds copies of its parent's messages, up to the one at which it began. A copy is recognised by id, seq and the
+time at which it was stored too, as a session whose key was used again may pass for the parent.
 """
 
 from dataclasses import dataclass
@@ -10,21 +10,24 @@ from uuid import UUID
 
 from app.kit.db import Tx
 from app.sessions.errors import MessageNotFound, SessionNotFound
-from app.sessions.lineage import FAMILY
 from app.sessions.model import Kind
 from app.sessions.sharing_store import hold_related
 from app.sessions.store import session_id
 
-COPIES = f"""/* copies_to_erase */
-{FAMILY}
+COPIES = """/* copies_to_erase */
+WITH RECURSIVE held AS (
+  SELECT s.id, s.tenant, s.key, m.seq, m.ingested_at
+  FROM sessions s JOIN messages m ON m.session_id = s.id AND m.id = $2 WHERE s.id = $1
+  UNION
+  SELECT s.id, s.tenant, s.key, h.seq, h.ingested_at FROM held h
+  JOIN sessions s ON s.tenant = h.tenant AND s.branched_from = h.key AND s.branched_at_seq >= h.seq
+)
 SELECT s.id AS session_id, s.key, s.created_at, s.memory_id, s.observed_seq, s.tail_from_seq, m.seq, m.kind, m.tokens,
        m.observe, m.ingested_at, m.erased_at IS NOT NULL AS erased,
        CASE WHEN m.seq <= s.expired_seq THEN m.erased_at END AS removed_at
-FROM messages AS said, family
-JOIN messages m ON m.session_id = family.id AND m.id = $3
-JOIN sessions s ON s.id = family.id
-WHERE said.session_id = $2 AND said.id = $3 AND m.seq = said.seq AND m.ingested_at = said.ingested_at
-"""  # noqa: S608 - our own text
+FROM held h JOIN sessions s ON s.id = h.id
+JOIN messages m ON m.session_id = h.id AND m.id = $2 AND m.seq = h.seq AND m.ingested_at = h.ingested_at
+"""
 
 # What is in a tail counts for its budget, and what lies before it no longer: there the sums stay as they are, however
 # long the log is.
@@ -70,7 +73,7 @@ async def copies(tx: Tx, tenant: str, key: str, message_id: str) -> list[Copy]:
     session = session_id(tenant, key)
     if await hold_related(tx, session) is None:
         raise SessionNotFound(key)
-    rows = await tx.fetch(COPIES, [session], session, message_id)
+    rows = await tx.fetch(COPIES, session, message_id)
     if not rows:
         raise MessageNotFound.by_id(key, message_id)
     found = [Copy(**{**row, "kind": Kind(row["kind"])}) for row in rows]

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import httpx2 as httpx
 import pytest
 
@@ -479,6 +480,24 @@ async def test_branches_that_hold_it_lose_it_and_the_parent_of_one_does_not(serv
     for key in ("s1", "child", "grandchild", "earlier"):
         await rest(service, key)
         assert SECRET not in await log(service, key)
+
+
+async def test_what_a_branch_said_itself_under_the_same_id_and_number_stays_though_it_was_stored_with_it(
+    service: Service, database_url: str
+) -> None:
+    """Appends that come at once share a transaction and so its time."""
+    await say(service, FACTS[0], id="m-1")
+    for parent, key in (("s1", "child"), ("child", "grandchild")):
+        assert (await service.client.post(f"/sessions/{parent}/branch", json={"key": key})).status_code == 201
+        if key == "child":
+            await say(service, FACTS[2], id="m-2")
+            await say(service, FACTS[3], "child", id="m-2")
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE messages SET ingested_at = '2026-08-01' WHERE id = 'm-2'")
+    await connection.close()
+    assert (await erase(service, message="m-2"))["sessions"] == ["s1"]
+    for key in ("child", "grandchild"):
+        assert FACTS[3] in str((await service.get(f"/sessions/{key}/messages"))["items"])
 
 
 async def test_a_branch_loses_it_though_the_session_between_was_deleted(service: Service) -> None:
