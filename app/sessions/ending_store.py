@@ -9,7 +9,7 @@ from app.sessions.waking import woken
 # One that has ended keeps its time. ``$2``: only if nothing was said for so many seconds.
 END = f"""/* end_session */
 WITH ended AS (
-  UPDATE sessions SET ended_at = coalesce(ended_at, now()), waiting = waiting OR memory_id <> id
+  UPDATE sessions SET ended_at = coalesce(ended_at, now()), waiting = memory_id <> id
   WHERE id = $1 AND ($2::float8 IS NULL OR {SILENT_SINCE} < now() - make_interval(secs => $2)) RETURNING *
 ), look AS (
   UPDATE memories m SET {woken()}
