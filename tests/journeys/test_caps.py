@@ -287,18 +287,19 @@ async def test_a_raised_cap_is_noticed_at_the_next_start(
     assert done["pending"]["messages"] == 0
 
 
+@pytest.mark.parametrize(("step", "made"), [("observe", (0, 0)), ("reflect", (1, 1))])
 async def test_a_step_that_was_asked_for_is_done_when_it_may_be(
-    start_service: StartService, models: ModelServer, database_url: str
+    start_service: StartService, models: ModelServer, database_url: str, step: str, made: tuple[int, int]
 ) -> None:
     async with start_service(provider="openai", memory=MEMORY, caps={"session_tokens_per_day": 1}) as service:
         await service.append(KEY, *talk(1, OBSERVE_AT), wait_ms=WAIT_MS)
         await service.append(KEY, *talk(OBSERVE_AT + 1, OBSERVE_AT + 1))
-        asked = await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": WAIT_MS})
+        asked = await service.client.post(f"/sessions/{KEY}/memory/{step}", params={"wait_ms": WAIT_MS})
         await a_day_passes(database_url)
         done = await memory_where(service, "idle")
 
     assert asked.json()["memory"]["status"] == "paused"
-    assert done["pending"]["messages"] == 0
+    assert (done["pending"]["messages"], done["log"]["reflections"]) == made
     assert len(models.requests) == 2
 
 

@@ -1,6 +1,7 @@
 """A turn is streamed while a model thinks about what was said before it, or about the turn itself."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.journeys.test_faults import KEY, LIMITS, MEMORY, OBSERVE_AT, memory_w
 from tests.model_replies import PromptKind
 from tests.model_server import Fault, ModelServer
 
-ENGINE = {"sweep_seconds": 0.1, "lease_seconds": 10.0}
+ENGINE = {"sweep_seconds": 0.1, "lease_seconds": 600.0}  # what is given back waits for no end of it
 SECRET = "I meant the 77 gliders."
 
 
@@ -25,9 +26,9 @@ async def hanging(service: Service, models: ModelServer) -> list[Json]:
     return said
 
 
-async def replace(service: Service, message: Json, content: str) -> None:
+async def replace(service: Service, message: Json, content: str, **fields: Any) -> None:
     path = f"/sessions/{KEY}/messages/{message['id']}"
-    answer = await service.client.put(path, json={"role": message["role"], "content": content})
+    answer = await service.client.put(path, json={"role": message["role"], "content": content, **fields})
     assert answer.status_code == 200, answer.text
 
 
@@ -67,6 +68,20 @@ async def test_whatever_a_step_was_shown_of_a_message_is_to_be_the_same_when_it_
     first, again, *_ = models.asked(PromptKind.OBSERVER)
     assert "\n#1 user" in first.prompt
     assert "\n#1 user" in again.prompt
+
+
+async def test_what_is_to_be_observed_no_more_is_in_no_note_of_the_step_that_read_it(
+    start_service: StartService, models: ModelServer
+) -> None:
+    async with start_service(provider="openai", memory=MEMORY, engine=ENGINE) as service:
+        said = await hanging(service, models)
+        await replace(service, said[0], said[0]["content"], observe=False)
+        models.release()
+        await service.append(KEY, *plain_talk(2 * OBSERVE_AT)[OBSERVE_AT:], wait_ms=50_000)
+        await memory_where(service, status="idle", attempts=0)
+        calls = await runs(service)
+
+    assert [run["outcome"] for run in calls] == ["recorded"] * (len(models.asked(PromptKind.OBSERVER)) - 1)
 
 
 async def test_a_turn_streamed_meanwhile_does_not_disturb_a_step_that_did_not_read_it(

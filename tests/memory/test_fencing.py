@@ -24,7 +24,7 @@ from app.memory.records import Attempt, Gap, Lease
 from app.memory.rules import Rules
 from app.memory.spending import Amount, Cap, Caps
 from app.memory.spending_store import SpendingStore
-from app.memory.steps import Wait
+from app.memory.steps import Request, Wait
 from app.memory.store import MemoryStore
 from app.sessions.store import SessionStore, session_id
 from tests.databases import TABLES
@@ -139,6 +139,26 @@ async def test_each_of_these_writes_changes_something_under_the_lease_that_is_he
 async def test_what_stands_before_a_write_tells_whether_the_lease_is_held(scene: Scene, name: str) -> None:
     assert await scene.call(name, scene.stale) is None
     assert await scene.call(name, scene.held) is not None
+
+
+@pytest.mark.parametrize(
+    "act",
+    [QueueStore.resume, QueueStore.redrive, lambda queue: queue.request(session_id("default", "s"), Request.LOOK)],
+    ids=["resume", "redrive", "request"],
+)
+async def test_no_hurry_takes_a_memory_from_who_is_at_work_on_it_nor_a_wish_from_who_has_it(
+    scene: Scene, act: Callable[[QueueStore], Awaitable[object]]
+) -> None:
+    """A call that was paid for would be made again, and a step that was asked for never."""
+    queue = QueueStore(scene.database)
+    async with scene.database.connection() as connection:
+        await connection.execute("UPDATE memories SET paused = true, attempts = 1, requested = 'observe'")
+        await act(queue)
+        assert await connection.fetchval("SELECT requested FROM memories") == Request.OBSERVE
+        assert await queue.claim(scene.held.memory_id, owner="third", seconds=60) is None
+        await connection.execute("UPDATE memories SET lease_owner = NULL")
+        await act(queue)
+        assert await connection.fetchval("SELECT requested FROM memories") == Request.OBSERVE
 
 
 async def test_what_was_erased_since_it_was_loaded_is_not_observed_again_and_breaks_nothing(scene: Scene) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import asyncpg
 import httpx2 as httpx
 import pytest
 
@@ -183,6 +184,28 @@ async def test_a_result_that_becomes_that_of_the_call_lets_it_be_observed(servic
     await service.context("s1", min_seq=2, wait_ms=50_000)
     assert (waiting["log"]["version"], waiting["status"]) == (0, "idle")
     assert (await service.memory("s1"))["log"]["version"] == 1
+
+
+async def test_what_an_error_quoted_of_a_replaced_message_is_told_no_more(service: Service, database_url: str) -> None:
+    await service.append("s1", said(LONG, id="m-1"))
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(
+        "UPDATE memories SET attempts = 1, due_at = now() + interval '1 hour', last_error = jsonb_build_object("
+        "'at', now(), 'step', 'observe', 'kind', 'bad_request', 'message', $1::text)",
+        LONG,
+    )
+    await connection.close()
+    quoted = (await service.memory("s1"))["last_error"]
+    await replaced(service, "m-1", said("It was another."))
+    assert quoted["message"] == LONG
+    assert (await service.memory("s1"))["last_error"] == quoted | {"message": ""}
+
+
+async def test_what_a_message_that_shrinks_took_of_a_budget_is_free_again(service: Service) -> None:
+    await service.append("s1", *(said(f"Number {n} was seen.") for n in range(60)))
+    await service.append("s1", said("word " * 2_000, id="m-1"), said("And now?"))
+    await replaced(service, "m-1", said("A word."))
+    assert str(await service.context("s1", message_budget=1_000)).count("was seen") == 60
 
 
 async def test_a_message_that_shrinks_puts_off_nothing_that_comes_behind_it(service: Service) -> None:

@@ -1,4 +1,7 @@
-"""When a memory is due for what was said: an append, a replaced message, an end and facts to read again alike."""
+"""When a memory is due for what was said: an append, a replaced message, an end and facts to read again alike.
+
+And for other rules.
+"""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
@@ -14,7 +17,7 @@ from app.sessions import replacing_store
 from app.sessions.append_store import AppendStore
 from app.sessions.ending_store import END
 from app.sessions.model import Kind
-from app.sessions.store import COUNTERS, SESSIONS, session_id
+from app.sessions.store import COUNTERS, SESSIONS, SessionStore, session_id
 from tests.sessions.test_append_store import DEFAULTS, FIRST, TENANT
 from tests.sessions.test_together import opened
 
@@ -53,6 +56,18 @@ async def ended(database: Database) -> None:
 async def facts_to_read_again(database: Database) -> None:
     async with database.tx() as tx:
         await forgetting_store.bring(tx, SESSION, "s", Told())
+
+
+def ruled(*, enabled: bool) -> Way:
+    return lambda database: SessionStore(database).put(
+        tenant=TENANT,
+        key="s",
+        resource_id=None,
+        config={"enabled": enabled},
+        metadata={},
+        metadata_bytes_max=100,
+        timezone="UTC",
+    )
 
 
 @pytest.fixture
@@ -97,6 +112,25 @@ async def test_a_reason_to_look_has_the_memory_looked_at(
     database: Database, way: Way, fore: str, due: bool, requested: str
 ) -> None:
     found = await _after(database, fore, way)
+    assert found == {"due": due, "requested": requested, "asked": True, "pending_tokens": WAITED}
+
+
+@pytest.mark.parametrize(
+    ("fore", "enabled", "due", "requested"),
+    [
+        ("usage = '{}'", True, True, "look"),
+        ("requested = 'observe'", True, True, "observe"),
+        (LATER, True, True, "look"),
+        (f"{LATER}, attempts = 1", True, True, "look"),
+        # A step under way goes on, but where the memory is switched off.
+        (f"{LATER}, lease_owner = 'me'", True, False, "look"),
+        (f"{LATER}, lease_owner = 'me'", False, True, "look"),
+    ],
+)
+async def test_other_rules_have_the_memory_looked_at(
+    database: Database, fore: str, *, enabled: bool, due: bool, requested: str
+) -> None:
+    found = await _after(database, fore, ruled(enabled=enabled))
     assert found == {"due": due, "requested": requested, "asked": True, "pending_tokens": WAITED}
 
 

@@ -286,12 +286,14 @@ async def test_a_branch_has_the_past_of_its_parent_and_branches_in_turn(service:
     check(await facts(service, "s3"))
 
 
+@pytest.mark.parametrize("scope", ["session", "resource"])
 async def test_what_a_branch_goes_on_with_is_read_for_facts_though_its_parent_was_read_further(
-    service: Service,
+    service: Service, scope: str
 ) -> None:
+    put = {"resource_id": "ana", "config": {"scope": scope}}
+    assert (await service.client.put(f"/sessions/{PARENT}", json=put)).status_code == 201
     for fact in FACTS[:3]:
-        body = {"messages": [{"role": "user", "content": fact}], "resource_id": "ana"}
-        assert (await service.client.post(f"/sessions/{PARENT}/messages", json=body)).status_code == 201
+        await say(service, fact)
     await service.client.post(f"/sessions/{PARENT}/end")
     await service.context(PARENT, **WAIT)
     assert (await facts(service, PARENT)).session["facts_seq"] == 3

@@ -326,6 +326,18 @@ async def test_with_compact_on_observe_what_is_observed_is_shown_no_longer(start
     assert versions == list(range(1, second["log"]["version"] + 1))
 
 
+async def test_with_compact_on_observe_a_summary_goes_on_telling_what_only_the_former_one_told(
+    service: Service,
+) -> None:
+    await five(service)
+    await compacted(service, 3, "Short.")
+    await service.configure("s1", compact_on_observe=True)
+    memory = await service.observe("s1")
+    summary = memory["coverage"]["intervals"][0]
+    assert (summary["from"], summary["to"], summary["by"].split(":")[0]) == (1, 3, "summary")
+    assert (await tail(service))[:3] == ["(Messages #1-#4 are no longer shown. In short:)", IN_NOTES, "Short."]
+
+
 async def test_nothing_waits_for_what_is_condensed_and_what_changed_meanwhile_is_condensed_anew(
     start_service: StartService,
 ) -> None:

@@ -1,8 +1,10 @@
 """What an operator may do to the log: each control one new version, past versions as they were, nothing comes back."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -329,6 +331,46 @@ async def observed_ahead(service: Service) -> list[int]:
         number += 1
         assert number < 30
     return found
+
+
+def telling(path: Path, *tasks: str) -> dict[str, Any]:
+    """Settings with an observer that tells these tasks, one at each call."""
+    note = f"<observations>\n{TURIN}\n</observations>"
+    told = [f"<current-task>{task}</current-task>\n<suggested-response>{task}?</suggested-response>" for task in tasks]
+    path.write_text(json.dumps([{"reply": f"{note}\n{task}", "times": 1} for task in told]))
+    return {"observer": {"provider": "scripted", "model": str(path)}, "memory": AHEAD}
+
+
+async def task(service: Service) -> tuple[str | None, str | None]:
+    memory = await service.memory(KEY)
+    return memory["current_task"], memory["suggested_response"]
+
+
+async def test_what_was_observed_ahead_tells_the_task_though_its_text_was_edited(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    async with start_service(**telling(tmp_path / "replies.json", "Pay Ana")) as service:
+        await say(service, "And so on it went, day by day. " * 20)
+        (ahead,) = await ids(service, "observations", "buffered")
+        await edit(service, ahead, TURIN)
+        await service.observe(KEY)
+        assert await task(service) == ("Pay Ana", "Pay Ana?")
+
+
+@pytest.mark.parametrize("kind", ["observations", "reflections"])
+async def test_the_task_stays_where_a_note_goes_that_is_not_live_yet_or_an_older_one_of_what_is_condensed(
+    start_service: StartService, tmp_path: Path, kind: str
+) -> None:
+    async with start_service(**telling(tmp_path / "replies.json", "Book it", "Pay Ana", "Call Bo")) as service:
+        for fact in FACTS[:2]:
+            await remember(service, fact)
+            if kind == "reflections":
+                await service.reflect(KEY)
+        await say(service, "And so on it went, day by day. " * 20)
+        (ahead,) = await ids(service, "observations", "buffered")
+        gone = ahead if kind == "observations" else (await ids(service, kind))[0]
+        assert (await delete(service, f"{kind}/{gone}"))["retired"] == 1
+        assert await task(service) == ("Pay Ana", "Pay Ana?")
 
 
 async def test_of_edits_of_one_note_at_once_one_is_done_and_the_others_are_told(

@@ -542,6 +542,58 @@ async def test_a_summary_that_is_erased_is_counted_once_with_those_that_may_repe
     assert receipt["rows"]["messages"] == messages
 
 
+@pytest.mark.parametrize("stays", [True, False])
+async def test_what_is_observed_again_tells_the_current_task_unless_a_later_note_stays(
+    start_service: StartService, tmp_path: Path, *, stays: bool
+) -> None:
+    path, tasks = tmp_path / "replies.json", ("Book the flight", "Call the bank")
+    told = [f"<current-task>{t}</current-task>\n<suggested-response>{t}?</suggested-response>" for t in tasks]
+    path.write_text(json.dumps([{"reply": f"{NOTE}\n{task}", "times": 1} for task in told]))
+    async with start_service(provider="scripted", model=str(path)) as service:
+        for number, fact in enumerate(FACTS, start=1):
+            await say(service, fact, id=f"m-{number}")
+        if stays:  # what only a summary told is observed before it
+            body = {"up_to_seq": 4, "summary": "Ana has moved."}
+            assert (await service.client.post("/sessions/s1/compact", json=body)).status_code == 200
+        await ask(service, "observe")
+        await erase(service, message="m-1")
+        memory = await rest(service)
+    assert cover(memory)[:2] == [(1, 1, "erased"), (2, 4 if stays else 5, "observation")]
+    task = tasks[0 if stays else 1]
+    assert (memory["current_task"], memory["suggested_response"]) == (task, f"{task}?")
+
+
+async def test_what_an_error_quoted_of_it_is_told_no_more_though_the_memory_is_paused(
+    start_service: StartService, tmp_path: Path, database_url: str
+) -> None:
+    settings = failing_after(tmp_path / "replies.json", 1)
+    async with start_service(**settings, caps={"session_tokens_per_day": 1}) as service:
+        for number, fact in enumerate(FACTS[2:4], start=3):
+            await say(service, fact, id=f"m-{number}")
+            await ask(service, "observe")
+        connection = await asyncpg.connect(database_url)
+        quoting = "UPDATE memories SET last_error = jsonb_build_object('at', now(), 'step', 'observe', 'kind', 'x', "
+        await connection.execute(f"{quoting}'message', $1::text)", FACTS[2])
+        await connection.close()
+        assert SECRET in (await service.memory("s1"))["last_error"]["message"]
+        await erase(service)
+        memory = await rest(service)
+    assert (memory["status"], memory["last_error"]["message"]) == ("paused", "")
+
+
+async def test_what_was_only_condensed_ahead_beside_it_is_observed_again(service: Service) -> None:
+    for number, fact in enumerate(FACTS[:3], start=1):
+        await say(service, fact, id=f"m-{number}")
+    await ask(service, "observe")
+    await say(service, "And now?")
+    await ask(service, "reflect")
+    branched = await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 3})
+    (ahead,) = (await service.get("/sessions/s2/memory/reflections"))["items"]
+    await erase(service, "s2")
+    assert (branched.status_code, ahead["status"]) == (201, "buffered")
+    assert cover(await rest(service, "s2")) == [(1, 2, "observation"), (3, 3, "erased")]
+
+
 @pytest.mark.parametrize("summary", [f"The code is {SECRET}", None])
 async def test_what_only_a_summary_told_is_observed_without_it(service: Service, summary: str | None) -> None:
     for number, fact in enumerate(FACTS, start=1):

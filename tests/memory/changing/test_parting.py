@@ -1,5 +1,7 @@
 """Erasing a message, or a whole session, of a memory that sessions share (docs/sharing.md)."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,8 +10,8 @@ from sqlmodel import SQLModel
 import app.memory.tables  # noqa: F401 - fills the metadata
 from app.memory.changing.parting_store import FORGET_MEMORIES
 from app.sessions.sharing_store import FORGET_LONELY
-from tests.conftest import Service
-from tests.memory.changing.test_erasing import FACTS, SECRET, ask, cover, erase, log, rest, say
+from tests.conftest import Service, StartService
+from tests.memory.changing.test_erasing import FACTS, NOTE, SECRET, ask, cover, erase, log, rest, say
 from tests.memory.test_sharing import SMALL, share
 from tests.test_problems import assert_problem
 
@@ -111,6 +113,7 @@ async def test_what_is_not_observed_is_erased_beside_the_others(service: Service
 async def test_a_deleted_session_is_gone_from_the_memory_that_others_go_on_with(service: Service) -> None:
     await interleaved(service)
     await say(service, "One more thing.", "one")
+    await say(service, "Aside.", "one", observe=False)
     receipt = await service.client.delete("/sessions/one")
     memory = await rest(service, "two")
     told = await log(service, "two")
@@ -121,6 +124,53 @@ async def test_a_deleted_session_is_gone_from_the_memory_that_others_go_on_with(
     assert not any(fact in told for fact in ("Lisbon", SECRET, "Rex"))
     assert all(fact in told for fact in ("Faro", "bicycle", "evening"))
     assert_problem(await service.client.get("/sessions/one/memory"), 404, "session-not-found")
+
+
+async def test_what_was_deleted_unseen_of_a_deleted_session_is_taken_from_what_is_pending_once(
+    service: Service,
+) -> None:
+    await share(service, "one", "two", **RULES | {"message_tokens": 1_000, "buffer_every": 0.1})
+    await say(service, "And so on it went, day by day. " * 20, "one")
+    (ahead,) = (await service.get("/sessions/one/memory/observations", status="buffered"))["items"]
+    assert (await service.client.delete(f"/sessions/one/memory/observations/{ahead['id']}")).status_code == 200
+    await say(service, "Hello.", "two")
+    await service.client.delete("/sessions/one")
+    (message,) = (await service.get("/sessions/two/messages"))["items"]
+    assert (await rest(service, "two"))["pending"]["tokens"] == message["tokens"]
+
+
+async def test_what_was_taken_out_of_a_reflection_does_not_come_back_when_a_session_is_deleted_nor_does_its_key(
+    service: Service,
+) -> None:
+    await share(service, "one", "two", **RULES)
+    for fact, key in ((OTHER[0], "two"), (OTHER[1], "two"), (FACTS[0], "one")):
+        await say(service, fact, key)
+        await ask(service, "observe", key)
+    await ask(service, "reflect", "two")
+    (note,) = (await service.get("/sessions/two/memory/reflections"))["items"]
+    kept = "\n".join(line for line in note["text"].splitlines() if "Faro" not in line)
+    path = f"/sessions/two/memory/reflections/{note['id']}"
+    assert (await service.client.patch(path, json={"text": kept})).status_code == 200
+    assert (await service.client.delete("/sessions/one")).status_code == 200
+    await share(service, "one")
+    await say(service, "I am new here.", "one")
+    assert cover(await rest(service, "one")) == [(1, 1, "tail")]
+    told = await log(service, "two")
+    assert ("Faro" in note["text"], "Faro" in told, "bicycle" in told) == (True, False, True)
+
+
+async def test_the_current_task_stays_where_the_deleted_session_was_in_no_note(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    path = tmp_path / "replies.json"
+    path.write_text(json.dumps([{"reply": f"{NOTE}\n<current-task>Pay Ana</current-task>"}]))
+    async with start_service(observer={"provider": "scripted", "model": str(path)}) as service:
+        await share(service, "one", "two", **RULES)
+        await say(service, FACTS[0], "one")
+        await ask(service, "observe", "one")
+        await say(service, OTHER[0], "two")
+        assert (await service.client.delete("/sessions/two")).status_code == 200
+        assert (await rest(service, "one"))["current_task"] == "Pay Ana"
 
 
 async def test_what_was_skipped_at_the_end_of_a_note_that_is_made_again_is_no_gap(service: Service) -> None:
@@ -146,9 +196,13 @@ async def test_the_key_of_a_deleted_session_can_be_used_again_in_the_same_memory
     await share(service, "one")
     await say(service, "I am new here.", "one")
     fresh = await service.memory("one")
+    runs = (await service.get("/sessions/two/memory/runs"))["items"]
+    past = await service.context("one", as_of_seq=1)
     await ask(service, "observe", "one")
     memory = await rest(service, "one")
     assert cover(fresh) == [(1, 1, "tail")]
+    assert {run["session"] for run in runs} == {None, "two"}
+    assert past["memory_version"] == fresh["log"]["version"]
     assert cover(memory) == [(1, 1, "observation")]
     assert "I am new here" in await log(service, "two")
 
