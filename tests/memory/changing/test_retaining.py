@@ -4,6 +4,7 @@ import asyncio
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -98,10 +99,12 @@ async def grow_old(service: Service, key: str, *, days: int) -> None:
 
 
 async def noted(service: Service, key: str = "s1", **config: Any) -> None:
-    """Five messages, observed together, of which the newest is shown."""
+    """Five messages, observed together, of which the newest is shown; nobody holds their session any more."""
     await service.configure(key, **{"keep_last": 0} | config)
     await service.append(key, *({"role": "user", "content": fact, "id": f"m-{n}"} for n, fact in enumerate(FACTS, 1)))
     await ask(service, "observe", key)
+    index = index_store.IndexStore(service.app.state.database)
+    await until(lambda: index.behind(UUID(int=0), 100), lambda found: not found.behind)
 
 
 async def test_what_is_noted_and_shown_no_more_is_removed_and_its_notes_stay(service: Service) -> None:
