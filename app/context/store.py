@@ -143,7 +143,7 @@ COMMON = {
 # In a shared memory: the last messages of the other sessions that no note covers yet.
 ELSEWHERE = f""",
          'elsewhere', CASE WHEN s.memory_id <> $1 THEN (
-           SELECT json_agg(json_build_object('key', t.key, 'message', g) ORDER BY g.ingested_at)
+           SELECT json_agg(json_build_object('key', t.key, 'message', g) ORDER BY g.ingested_at, g.seq)
            FROM (SELECT id, key, observed_seq, next_seq - 1 AS last_seq FROM sessions o
                  WHERE o.memory_id = s.memory_id AND o.waiting AND o.id <> $1 AND o.next_seq - 1 > o.observed_seq
                  ORDER BY o.last_active_at DESC LIMIT {ELSEWHERE_SESSIONS}) t
