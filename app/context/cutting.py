@@ -161,13 +161,11 @@ def _without_media(part: Part) -> Part:
 
 
 def _without_structure(part: Part) -> Part:
-    """The part with its JSON as one text, which can be cut anywhere. Arguments stay an object, as providers want it."""
+    """A part without media, its JSON as one text, which can be cut anywhere. Arguments stay an object for providers."""
     match part["type"]:
         case PartType.TOOL_CALL if part["arguments"]:
             return {**part, "arguments": {"arguments": dumps(part["arguments"]).decode()}}
         case PartType.TOOL_RESULT:
             return {**part, "output": output_text(part["output"])}
-        case PartType.FILE if "content" in part:
-            return {**part, "content": output_text(part["content"])}
         case _:
             return part

@@ -66,6 +66,8 @@ MORE = (*BASE["observations"], observation(4, "User has a dog."))
         (compiled(asked={"max_observations": 1}), "budget"),
         (compiled(asked={"message_budget": 5}), "budget_step"),
         (compiled((replace(LOG[0], parts=(text("Hey"),)), *LOG[1:])), "edit"),
+        (compiled((replace(LOG[0], role=Role.SYSTEM), *LOG[1:])), "edit"),
+        (compiled((replace(LOG[0], name="Ana"), *LOG[1:])), "edit"),
         (compiled(LOG[:2]), "edit"),
     ],
 )
@@ -82,6 +84,7 @@ def test_the_reason_is_what_changed_first_in_the_order_of_the_prefix(after: Comp
         ({4: "consolidated"}, "consolidation"),
         ({4: "edited"}, "edit"),
         ({4: "deleted"}, "deletion"),
+        ({4: "compacted"}, "compaction"),
         ({4: "something new"}, "memory"),
         ({}, "memory"),
         ({5: "reflected", 2: "reflected", 3: "edited", 4: "activated"}, "activation"),  # the first one since
@@ -101,12 +104,18 @@ def test_a_new_version_s_cause_is_the_reason(causes: dict[int, str], expected: s
         ({}, "memory"),
     ],
 )
-def test_where_a_note_is_gone_an_activation_before_is_not_the_reason(causes: dict[int, str], expected: str) -> None:
-    condensed: dict[str, Any] = {
-        "reflections": (reflection(1, "Old."), reflection(5, "Moved.")),
-        "observations": MORE[1:],
-    }
-    assert reason(compiled(version=max(causes, default=4), **condensed), causes) == expected
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"reflections": (reflection(1, "Old."), reflection(5, "Moved.")), "observations": MORE[1:]},
+        {"reflections": (reflection(5, "Moved."),)},
+        {"observations": MORE[:1]},
+    ],
+)
+def test_where_a_note_is_gone_an_activation_before_is_not_the_reason(
+    causes: dict[int, str], expected: str, left: dict[str, Any]
+) -> None:
+    assert reason(compiled(version=max(causes, default=4), **left), causes) == expected
 
 
 @pytest.mark.parametrize(
@@ -131,9 +140,9 @@ def test_what_was_known_and_is_no_more_is_told_from_what_the_caller_wants_known(
 
 
 def test_a_value_in_the_system_prompt_that_changed_is_told_from_a_new_prompt() -> None:
-    before, after = compiled(), compiled(asked={"system": ("You serve.",)})
-    filled = replace(after.prefix, asked=before.prefix.asked)  # one template, two values
-    assert break_reason(before.prefix, filled, {}) == "state"
+    asked = ({"system": ("You help {temp:who}.",), "state": {"temp:who": who}} for who in ("Ana", "Bo"))
+    before, after = (compiled(asked=each).prefix for each in asked)
+    assert break_reason(before, after, {}) == "state"
 
 
 def test_shared_tokens_are_those_of_the_pieces_both_begin_with() -> None:

@@ -25,13 +25,13 @@ LONG = "begin " + "word " * 4_000 + "end"
     ],
 )
 def test_a_cut_part_keeps_its_head_its_end_and_says_where_the_whole_is(part: Part) -> None:
-    cut = shortened(message(417, Role.USER, part), key="s1", tokens_max=300)
+    cut = shortened(message(417, Role.USER, text("Look:"), part), key="s1", tokens_max=300)
     shown = dumps(cut.parts).decode()
     assert 200 < cut.tokens == message_tokens(cut.parts) <= 300
     assert "begin word" in shown
     assert "word end" in shown
-    assert "characters left out; artifact://s1/message:417:0?version=1 has them" in shown
-    assert cut.parts[0]["type"] == part["type"]
+    assert "characters left out; artifact://s1/message:417:1?version=1 has them" in shown
+    assert [shown["type"] for shown in cut.parts] == ["text", part["type"]]
 
 
 def test_names_ids_and_numbers_are_never_cut() -> None:
@@ -42,12 +42,35 @@ def test_names_ids_and_numbers_are_never_cut() -> None:
     assert cut.parts[0]["arguments"]["n"] == 5
 
 
-def test_media_that_do_not_fit_are_named_instead() -> None:
-    image = {"type": "image", "data": "aGk=", "media_type": "image/png", "tokens": 1_600}
-    cut = shortened(message(1, Role.USER, text("Look"), image), key="s1", tokens_max=100)
-    assert cut.parts == (text("Look"), text("[image: image/png]"))
-    cut = shortened(message(1, Role.TOOL, result("c1", [text("Look"), image])), key="s1", tokens_max=100)
-    assert cut.parts == (result("c1", [text("Look"), text("[image: image/png]")]),)
+@pytest.mark.parametrize("kind", ["image", "file"])
+def test_media_that_do_not_fit_are_named_instead(kind: str) -> None:
+    media = {"type": kind, "data": "aGk=", "media_type": "image/png", "tokens": 1_600}
+    cut = shortened(message(1, Role.USER, text("Look"), media), key="s1", tokens_max=100)
+    assert cut.parts == (text("Look"), text(f"[{kind}: image/png]"))
+    cut = shortened(message(1, Role.TOOL, result("c1", [text("Look"), media])), key="s1", tokens_max=100)
+    assert cut.parts == (result("c1", [text("Look"), text(f"[{kind}: image/png]")]),)
+
+
+def test_media_that_fit_stay_whole_beside_a_text_that_does_not() -> None:
+    image = {"type": "image", "data": "aGk=" * 1_000, "media_type": "image/png", "tokens": 50}
+    (cut,) = shortened(message(1, Role.TOOL, result("c1", [text(LONG), image])), key="s1", tokens_max=200).parts
+    assert cut["output"][1] is image
+    assert cut["output"][0] != text(LONG)
+
+
+@pytest.mark.parametrize(("size", "kind"), [(20, list), (9_000, str)])
+def test_what_a_providers_own_tool_answered_is_whole_or_a_text(size: int, kind: type) -> None:
+    found = result("c1", [{"type": "web_search_result", "encrypted_content": "gA" * size}], native="x")
+    cut = shortened(message(1, Role.ASSISTANT, found, text(LONG)), key="s1", tokens_max=400)
+    assert isinstance(cut.parts[0]["output"], kind)
+    assert (cut.parts[0] == found) is (kind is list)
+
+
+def test_no_text_is_cut_that_would_be_longer_for_it() -> None:
+    texts = [text("word " * words) for words in range(100)]
+    cut = shortened(message(1, Role.USER, text(LONG), *texts), key="s1", tokens_max=4_000)
+    assert cut.parts[0] != text(LONG)
+    assert all(len(after["text"]) <= len(before["text"]) for before, after in zip(texts, cut.parts[1:], strict=True))
 
 
 def test_a_text_that_fits_once_media_are_named_is_not_cut_besides() -> None:

@@ -43,3 +43,5 @@ def test_a_call_of_many_pieces_takes_the_room_of_many() -> None:
         previous.swap(session, Format.TEXT, prefix(5))
     previous.swap(SESSION, Format.TEXT, prefix(15))
     assert previous.swap(OTHER, Format.TEXT, prefix(0)) is None
+    previous.swap(SESSION, Format.TEXT, prefix(20))  # of too many to be kept
+    assert previous.swap(SESSION, Format.TEXT, prefix(0)) is None

@@ -163,11 +163,13 @@ async def test_a_session_s_own_budget_is_the_default(service: Service) -> None:
     assert len(shown(await service.context("s1", message_budget=0))) == 20
 
 
-async def test_a_disabled_memory_leaves_the_conversation(service: Service) -> None:
+async def test_a_disabled_memory_leaves_the_conversation(service: Service, start_service: StartService) -> None:
     await remember(service, *FACTS)
+    async with start_service(memory={"enabled": False}) as disabled:
+        by_the_service = await disabled.context("s1")
     await service.configure("s1", enabled=False)
-    context = await service.context("s1")
-    assert (context["payload"]["system"], shown(context)) == ([], FACTS)
+    for context in (by_the_service, await service.context("s1")):
+        assert (context["payload"]["system"], shown(context)) == ([], FACTS)
 
 
 async def test_reading_changes_nothing(service: Service) -> None:
