@@ -326,9 +326,25 @@ def test_a_use_fails_behind_the_results_of_the_agent_s_calls_beside_it() -> None
     assert [len(message["content"]) for message in back] == [1, 3, 2, 2, 1]
 
 
-def test_nothing_volatile_stands_behind_results_that_a_tool_of_anthropics_waits_for() -> None:
-    taken = snapshot(stored([QUESTION, said_by(USE, OWN), BOOKED]))
-    for shape, is_shown in ((Format.ANTHROPIC, False), (Format.OPENAI, True)):
+AGAIN = OWN | {"id": "toolu_2"}
+BOOKED_AGAIN = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_2", "content": "Booked."}]}
+
+
+@pytest.mark.parametrize(
+    ("said", "waits"),
+    [
+        ([said_by(USE, OWN), BOOKED], True),
+        ([said_by(USE, OWN), BOOKED, said_by(AGAIN), BOOKED_AGAIN], True),
+        ([said_by(USE, OWN), BOOKED, said_by(text("Well."), AGAIN), BOOKED_AGAIN], False),
+        ([said_by(USE, FOUND_NOTHING, OWN), BOOKED], False),
+        ([said_by(USE), QUESTION], False),
+    ],
+)
+def test_nothing_volatile_stands_behind_results_that_a_tool_of_anthropics_waits_for(
+    said: list[Any], *, waits: bool
+) -> None:
+    taken = snapshot(stored([QUESTION, *said]))
+    for shape, is_shown in ((Format.ANTHROPIC, not waits), (Format.OPENAI, True)):
         compiled = compile_context(taken, ask(shape, channel="sms"))
         CHECKS[shape](compiled.payload)
         assert ("Channel: sms" in str(compiled.payload)) is is_shown

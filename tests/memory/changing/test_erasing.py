@@ -219,13 +219,20 @@ async def lacks(service: Service, key: str = "s1") -> tuple[int, int, int]:
 async def test_until_its_notes_are_made_again_a_context_says_what_it_lacks(
     start_service: StartService, tmp_path: Path
 ) -> None:
-    async with start_service(**failing_after(tmp_path / "replies.json", 1)) as service:
+    async with start_service(**failing_after(tmp_path / "replies.json", 2)) as service:
+        await say(service, "Hello.", observe=False)  # neither is lacking, though both come before what is
+        await say(service, "I am Ana.")
+        await ask(service, "observe")
         for number, fact in enumerate(FACTS, start=1):
             await say(service, fact, id=f"m-{number}")
         await ask(service, "observe")
         before = await lacks(service)
         await erase(service)
-        assert cover(await service.memory("s1"))[1:] == [(3, 3, "erased"), (4, 5, "rebuilding")]
+        assert cover(await service.memory("s1"))[2:] == [
+            (3, 4, "rebuilding"),
+            (5, 5, "erased"),
+            (6, 7, "rebuilding"),
+        ]
         assert (before, await lacks(service)) == ((0, 0, 0), (3, 3, 3))  # the newest is in the tail
 
 
@@ -246,6 +253,9 @@ async def test_what_is_to_be_observed_again_still_is_after_another_erasure(
 async def test_what_was_erased_before_any_note_told_it_is_not_lacking(service: Service) -> None:
     """Whether it lies before all that is read for a context, or is read and left out."""
     await service.configure("s1", message_budget=600, message_tokens=100_000, buffer_every=None)
+    await say(service, FACTS[0], id="m-0")
+    await ask(service, "observe")
+    await erase(service, message="m-0")
     await service.append("s1", *({"role": "user", "content": "word " * 100, "id": f"m-{n}"} for n in range(1, 61)))
     for erased, message in enumerate(("m-2", "m-40"), start=1):
         await erase(service, message=message)
