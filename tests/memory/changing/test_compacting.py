@@ -8,6 +8,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
+from app.context.store import LOOK_BACK
 from app.memory.changing.compacting import TRIES
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
@@ -228,14 +229,16 @@ async def test_a_summary_that_is_too_long_for_the_budget_leaves_half_of_it_to_th
 async def test_the_summary_stays_first_wherever_the_budget_cuts_the_tail(service: Service) -> None:
     await service.configure("s1", message_tokens=100_000)
     await five(service)
-    await compacted(service, 3, "Short.")
-    for turn in range(6, 16):
-        await service.append("s1", said(FACT.format(n=turn)))
+    await compacted(service, 1, "Shorter.")
+    await five(service)
+    await compacted(service, 7, "Short.")
+    for newest in range(17, 2 * LOOK_BACK, 5):
+        await five(service)
         context = await service.context("s1", message_budget=150, explain=True)
         shown = [one["id"] for one in context["segments"] if one["section"] == "messages"]
-        assert (shown[0], shown[-1]) == ("message:6", f"message:{turn + 1}")
+        assert (shown[0], shown[-1]) == ("message:12", f"message:{newest}")
         assert context["tokens"]["messages"] <= 150
-        left_out = [seq for seq in range(4, turn + 2) if seq != 6 and f"message:{seq}" not in shown]
+        left_out = [seq for seq in range(8, newest + 1) if seq != 12 and f"message:{seq}" not in shown]
         assert context["omitted"]["messages"] == context["omitted"]["unobserved_messages"] == len(left_out)
 
 
