@@ -42,7 +42,7 @@ class _Open:
 
     def __init__(self) -> None:
         self._calls: dict[int, _Call] = {}
-        self._by_id: dict[str, deque[int]] = defaultdict(deque)  # also of calls that have got their result
+        self._by_id: dict[str, deque[int]] = defaultdict(deque)  # also of calls that wait no more
         self._by_name: dict[str, deque[int]] = defaultdict(deque)
         self._number = 0
 
@@ -65,8 +65,7 @@ class _Open:
 
     def take_all(self) -> list[_Call]:
         calls = list(self._calls.values())
-        for held in (self._calls, self._by_id, self._by_name):
-            held.clear()
+        self._calls.clear()
         return calls
 
     def _first(self, numbers: deque[int] | None) -> _Call | None:
