@@ -29,7 +29,7 @@ from tests.context.building import (
 )
 from tests.context.shapes import check_anthropic, check_openai, flat
 
-BIG = "first line\n" + "word " * 3_000 + "\nlast line"
+BIG = "first line: é\n" + "word " * 3_000 + "\nlast line"
 LIMIT = 10_000
 
 
@@ -102,7 +102,7 @@ def test_a_preview_has_the_handle_the_size_the_type_the_head_and_the_end(part: d
     said = after.pop(field)
     assert (before, after) == (text("Look:"), {name: value for name, value in part.items() if name != field})
     assert said.startswith(
-        f"[artifact://s1/message:12:1?version=1 text/plain, {len(BIG)} bytes; its beginning and end:]\nfirst"
+        f"[artifact://s1/message:12:1?version=1 text/plain, {len(BIG.encode())} bytes; its beginning and end:]\nfirst"
     )
     assert said.endswith("\nlast line")
     assert f"[... {len(BIG) - HEAD_CHARS - END_CHARS} characters ...]" in said
@@ -129,6 +129,12 @@ def test_what_is_small_or_no_text_stays_as_it_is(part: dict[str, Any]) -> None:
     beside = with_previews(message(12, Role.USER, text(BIG), part), key="s1", bytes_max=LIMIT)
     assert beside.parts[0] != text(BIG)
     assert beside.parts[1] is part
+
+
+@pytest.mark.parametrize("part", [text("Hi"), text(BIG) | {"tokens": 5}])
+def test_a_message_that_a_preview_would_not_make_smaller_stays_as_it_is(part: dict[str, Any]) -> None:
+    whole = message(12, Role.USER, part)
+    assert with_previews(whole, key="s1", bytes_max=LIMIT) is whole
 
 
 def test_a_preview_counts_as_what_it_is() -> None:

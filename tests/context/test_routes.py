@@ -154,6 +154,17 @@ async def test_the_newest_message_is_shown_whatever_the_budget(service: Service)
     assert len(shown(least)) == 1
 
 
+async def test_the_newest_results_are_shown_with_their_calls_whatever_the_budget(service: Service) -> None:
+    calls = [{"type": "tool_call", "id": f"c{n}", "name": "find", "arguments": {}} for n in range(3)]
+    results = [{"type": "tool_result", "tool_call_id": f"c{n}", "output": "word " * 500} for n in range(3)]
+    await talk(service, "Go")
+    await service.append("s1", {"role": "assistant", "content": calls})
+    await service.append("s1", *({"role": "tool", "content": [result]} for result in results))
+    messages = (await service.context("s1", message_budget=300))["payload"]["messages"]
+    assert [message["role"] for message in messages[:4]] == ["assistant", "tool", "tool", "tool"]
+    assert [message["content"][0]["tool_call_id"] for message in messages[1:4]] == ["c0", "c1", "c2"]
+
+
 async def test_a_session_s_own_budget_is_the_default(service: Service) -> None:
     await talk(service, *(f"This is what was said in turn {turn}." for turn in range(20)))
     await service.configure("s1", message_budget=100)
@@ -161,6 +172,9 @@ async def test_a_session_s_own_budget_is_the_default(service: Service) -> None:
     assert 0 < own["tokens"]["messages"] <= 100
     assert alone(own) == alone(await service.context("s1", message_budget=100))
     assert len(shown(await service.context("s1", message_budget=0))) == 20
+    await talk(service, *["word " * 400] * 40)
+    await service.configure("s1", preset="compact", message_budget=0)
+    assert len(shown(await service.context("s1"))) == 60
 
 
 async def test_a_disabled_memory_leaves_the_conversation(service: Service, start_service: StartService) -> None:
