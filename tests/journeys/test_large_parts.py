@@ -61,6 +61,15 @@ async def test_before_an_activation_every_result_is_shown_in_full(service: Servi
         assert [in_full(context, number) for number in range(3)] == [True, True, True]
 
 
+async def test_results_before_an_activation_are_previews_though_it_observed_but_the_oldest(service: Service) -> None:
+    rules = {"message_tokens": 12_000, "retain_tokens": 11_000, "buffer_every": None}
+    await service.configure("s1", keep_last=40, keep_last_tool_results=1, **rules)
+    await service.append("s1", *(said for number in range(4) for said in turn(number)), wait_ms=50_000)
+    assert 0 < (await service.memory("s1"))["cursor"]["observed_seq"] < len(turn(0)) * 2
+    context = await service.context("s1")
+    assert [in_full(context, number) for number in range(4)] == [False, False, False, True]
+
+
 async def test_after_it_the_older_ones_are_previews_in_every_format(settled: Service) -> None:
     for shape, context in (await contexts(settled)).items():
         assert [in_full(context, number) for number in range(4)] == [False, False, True, True], shape
