@@ -10,7 +10,7 @@ import asyncpg
 import httpx2 as httpx
 import pytest
 
-from app.context.store import ELSEWHERE_SESSIONS
+from app.context.store import ELSEWHERE_MESSAGES, ELSEWHERE_SESSIONS
 from app.kit.db import Database, DatabaseConfig
 from app.memory.store import CONVERSATIONS_MAX
 from app.sessions.sharing import Sharer, shared_memory_id
@@ -133,6 +133,8 @@ async def test_unobserved_messages_of_other_sessions_are_told_behind_the_tail(se
     text = context["payload"]["text"]
     assert '<other-conversation name="one">' in text
     assert text.count("</other-conversation>") == 1
+    assert "#4, " in text
+    assert "#3, " not in text  # which is observed
     assert "I moved to <b>Lisbon</b>" in text
 
 
@@ -141,13 +143,14 @@ async def test_the_newest_messages_of_all_other_sessions_are_told_also_of_those_
 ) -> None:
     async with start_service(context={"elsewhere_tokens": 120}) as service:
         await share(service, "one", "two", "three", **LATE)
-        await service.append("one", *(said(f"I have been in city number {n}.") for n in range(9)))
-        await service.append("three", said("I am back in Porto."))
+        await service.append("one", *(said(f"I have been in city number {n}.") for n in range(ELSEWHERE_MESSAGES + 9)))
+        await service.append("three", said("I am back in Porto."), said("Note no more.") | {"observe": False})
         await service.append("two", said("Where was I last?"))
         text = (await service.context("two", format="text"))["payload"]["text"]
     assert "back in Porto." in text
-    assert "number 8." in text
+    assert f"number {ELSEWHERE_MESSAGES + 8}." in text
     assert "number 0." not in text
+    assert "Note no more." not in text
 
 
 async def test_of_many_other_sessions_those_are_told_that_were_active_last(service: Service) -> None:
