@@ -111,6 +111,8 @@ def judge_reflection(
     ``size`` is what lines take in the log, where they may be written at more length than here.
     """
     sources = [item_source(item) for item in items]
+    if _is_of_nothing(parsed.items, sources):
+        parsed = replace(parsed, items=())
     within = tuple(span for source in sources for span in source.seqs)
     most = source_tokens - 1 if limit_tokens is None else min(source_tokens - 1, limit_tokens)
     return _judge(parsed, sources, within=within, tokens_max=most, cut_off=cut_off, size=size)
@@ -213,6 +215,13 @@ def _grounded(items: Sequence[Item], grounds: Grounds) -> tuple[tuple[Item, ...]
 def _is_preface(item: Item) -> bool:
     """Whether it only leads to what follows: "Here are the observations:"."""
     return item.text.endswith((":", "：")) and item == Item(text=item.text, day=item.day)
+
+
+def _is_of_nothing(items: Sequence[Item], sources: Sequence[Source]) -> bool:
+    """Whether it is one line that cites nothing and has no word of theirs: "I cannot help with that", "All is fine"."""
+    if len(items) != 1 or replace(items[0], priority=None) != Item(text=items[0].text, day=items[0].day):
+        return False
+    return not set(terms(items[0].text)).intersection(term for source in sources for term in terms(source.text))
 
 
 def _is_of_prompt(item: Item, said: str) -> bool:

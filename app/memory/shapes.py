@@ -143,7 +143,7 @@ def _with_json_read(reply: str) -> str:
     begun = _JSON_BEGINS.search(reply)
     if begun is None or any(map(read_bullet, reply.split("\n"))):
         return reply
-    told, lines, at = list[str](), list[str](), 0
+    told, records, at = list[str](), list[str](), 0
     while begun is not None:
         try:
             value, end = json.JSONDecoder(strict=False).raw_decode(reply, begun.start(1))
@@ -154,10 +154,15 @@ def _with_json_read(reply: str) -> str:
         if behind is None:
             break
         told += [reply[at : begun.start(1)], "\n", *(f"{line}\n" for line in lines)]
+        records += lines
         at = behind.end()
         begun = _JSON_BEGINS.search(reply, at)
     read = "".join([*told, reply[at:]])
-    return read if at == 0 or _BLOCK_TAG.search(reply) else f"<observations>\n{read}\n</observations>"
+    if at == 0 or _BLOCK_TAG.search(reply):
+        return read
+    if not any(map(read_bullet, records)):  # "Sure!" and "Let me know" around an empty list are no notes
+        read = "\n".join(records)
+    return f"<observations>\n{read}\n</observations>"
 
 
 def _values(value: Any) -> Iterator[str]:

@@ -147,7 +147,7 @@ def test_every_rejection_can_be_told_to_the_next_try() -> None:
 
 def of_tokens(tokens: int) -> Item:
     """A line whose log is ``tokens`` tokens, found by adding words."""
-    text = "tea"
+    text = "paid"
     while text_tokens(render([line(text)])) < tokens:
         text += " a"
     assert text_tokens(render([line(text)])) == tokens
@@ -345,6 +345,21 @@ def test_a_reflection_has_to_be_smaller_than_its_source_and_within_its_limit(
 
 def test_an_empty_reflection_is_rejected() -> None:
     assert reflected().rejected is Rejection.EMPTY
+
+
+@pytest.mark.parametrize(
+    ("items", "rejected"),
+    [
+        ([line("I'm sorry, but I can't assist with that.")], Rejection.EMPTY),
+        ([line("Everything is fine.")], Rejection.EMPTY),
+        ([line("No observations."), line("User paid.")], None),
+        ([line("The user pays.")], None),
+        ([line("Alles wurde bezahlt.", (11, 12))], None),
+    ],
+)
+def test_a_reflection_that_has_no_word_of_its_source_is_empty(items: list[Item], rejected: Rejection | None) -> None:
+    """It was the smallest valid result, and took the place of the log."""
+    assert reflected(*items).rejected is rejected
 
 
 def test_a_reflection_is_grounded_in_the_lines_it_condenses() -> None:

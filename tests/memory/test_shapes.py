@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from app.memory.model import Parsed
 from app.memory.parsing import parse
 from tests.conftest import StartService
 from tests.model_replies import PromptKind
@@ -52,6 +53,14 @@ async def test_what_a_model_tells_in_its_own_shape_is_noted_as_asked_for(
 )
 def test_what_is_no_markup_stays(line: str) -> None:
     assert [one.text for one in parse(f"* {line}").items] == [line]
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", '{"observations": []}', '{"observations": "none"}'])
+@pytest.mark.parametrize("fence", ["", "```"])
+def test_what_stands_around_json_that_tells_nothing_is_no_note(value: str, fence: str) -> None:
+    """It took the place of the messages, and of a log: "* Sure!"."""
+    reply = f"Sure!\n\n{fence}\n{value}\n{fence}\n\nLet me know if you need anything else!"
+    assert parse(reply) == Parsed(items=(), complete=True)
 
 
 HOSTILE = {
