@@ -78,7 +78,12 @@ class Rates:
 def _storage(redis_url: str | None) -> Storage:
     if redis_url is None:
         return MemoryStorage()
-    options: dict[str, Any] = {"socket_timeout": REDIS_SECONDS, "socket_connect_timeout": REDIS_SECONDS}
+    # retry: a redis:// without a host has a client of its own, which tries again for 5 s.
+    options: dict[str, Any] = {
+        "socket_timeout": REDIS_SECONDS,
+        "socket_connect_timeout": REDIS_SECONDS,
+        "retry": None,
+    }
     try:
         return RedisStorage(f"async+{redis_url}", wrap_exceptions=True, implementation="redispy", **options)
     except (ConfigurationError, ValueError) as error:

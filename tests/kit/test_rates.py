@@ -12,7 +12,7 @@ import pytest
 from app.commands.issuing import create, wanted
 from app.kit.errors import StartError
 from app.kit.headers import RawHeaders
-from app.kit.rates import RateConfig, Rates, TooManyRequests
+from app.kit.rates import REDIS_SECONDS, RateConfig, Rates, TooManyRequests
 from app.settings import Settings
 from tests.conftest import StartService
 from tests.journeys.processes import free_port
@@ -99,6 +99,14 @@ async def test_while_the_redis_is_away_nobody_is_refused() -> None:
     for _ in range(3):
         await rates.spend("k", told)
     assert told == []
+    await rates.close()
+
+
+async def test_nor_is_one_held_up_where_the_url_names_no_host() -> None:
+    """The library makes another client for it, which tried again for 5 s at each request."""
+    rates = Rates(RateConfig(per_minute=1_000, redis_url="redis://"))
+    async with asyncio.timeout(2 * REDIS_SECONDS):  # whether there is a Redis at localhost or not
+        await rates.spend("k", [])
     await rates.close()
 
 
