@@ -18,7 +18,7 @@ from app.memory.model import Cite, Item, Parsed, Priority, Ranges
 from app.memory.prompts import examples
 from app.memory.protected import irreplaceable, lost, with_lines
 from app.memory.rules import SHRINK_FROM_TOKENS
-from app.memory.spans import merged
+from app.memory.spans import groups, merged
 from app.sessions.model import Message
 
 EXAMPLE_SHARE: Final = 0.5  # of an example's words: where so many were said, it may have been observed
@@ -88,12 +88,15 @@ def judge_observation(
 ) -> Verdict:
     """An observer's lines against the messages of their span; names may also stand in the ``earlier`` lines.
 
-    Those of up to SHRINK_FROM_TOKENS need not shrink, and become at most the ``output_tokens`` that were asked for.
+    Those of up to SHRINK_FROM_TOKENS need not shrink, and become at most the ``output_tokens`` that were asked for. Of
+    little, or of one group alone, a line may have no word: of more it would take the place of all that was said.
     """
     sources = [message_source(message, timezone) for message in source]
     within: Ranges = ((source[0].seq, source[-1].seq),)
     most = source_tokens - 1 if source_tokens > SHRINK_FROM_TOKENS else output_tokens
     known = [item_source(item) for item in earlier]
+    if source_tokens > SHRINK_FROM_TOKENS and len(groups(source)) > 1 and _is_of_nothing(parsed.items, sources):
+        parsed = replace(parsed, items=())
     return _judge(parsed, sources, known=known, within=within, tokens_max=most, cut_off=cut_off)
 
 

@@ -172,6 +172,26 @@ def test_an_observation_of_over_500_tokens_has_to_shrink(
     assert observed(of_tokens(tokens), source_tokens=source_tokens).rejected is rejected
 
 
+@pytest.mark.parametrize("text", ["I'm sorry, but I can't assist with that.", "No new observations.", "None"])
+def test_an_observation_that_has_no_word_of_its_source_is_empty_unless_it_is_of_little(text: str) -> None:
+    """It took the place of all that was said. A long group that is shown alone may be of nothing to a model."""
+    item, cited = line(text), line(text, (11, 12))
+    alone = judge_observation(
+        Parsed(items=(item,)),
+        source=SOURCE[:1],
+        source_tokens=501,
+        output_tokens=4_000,
+        cut_off=False,
+        timezone=ZoneInfo("UTC"),
+    )
+
+    assert observed(item, source_tokens=501).rejected is Rejection.EMPTY
+    assert observed(cited, source_tokens=501).rejected is None
+    assert observed(item, line("User paid."), source_tokens=501).rejected is None
+    assert observed(item, source_tokens=500).rejected is None
+    assert alone.rejected is None
+
+
 def test_what_need_not_shrink_becomes_no_more_than_was_asked_for() -> None:
     assert observed(of_tokens(700), output_tokens=700).rejected is None
     assert observed(of_tokens(701), output_tokens=700).rejected is Rejection.NOT_SMALLER
