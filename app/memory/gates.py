@@ -221,8 +221,8 @@ def _is_preface(item: Item) -> bool:
 
 
 def _is_of_nothing(items: Sequence[Item], sources: Sequence[Source]) -> bool:
-    """Whether it is one line that cites nothing and has no word of theirs: "I cannot help with that", "All is fine"."""
-    if len(items) != 1 or replace(items[0], priority=None) != Item(text=items[0].text, day=items[0].day):
+    """Whether it is one line, without mark, time, tag or citation, that has no word of theirs, such as "None"."""
+    if len(items) != 1 or items[0] != Item(text=items[0].text, day=items[0].day):
         return False
     return not set(terms(items[0].text)).intersection(term for source in sources for term in terms(source.text))
 

@@ -22,8 +22,10 @@ from tests.steps import steps
 SOURCE = (said(11, "I paid 40 euros"), said(12, "and 50 dollars, see issue #77"))
 
 
-def line(text: str, *cites: tuple[int, int], details: tuple[Detail, ...] = ()) -> Item:
-    return Item(text=text, priority=Priority.HIGH, cites=tuple(Cite(*cite) for cite in cites), details=details)
+def line(
+    text: str, *cites: tuple[int, int], details: tuple[Detail, ...] = (), priority: Priority | None = Priority.HIGH
+) -> Item:
+    return Item(text=text, priority=priority, cites=tuple(Cite(*cite) for cite in cites), details=details)
 
 
 def observed(
@@ -175,7 +177,7 @@ def test_an_observation_of_over_500_tokens_has_to_shrink(
 @pytest.mark.parametrize("text", ["I'm sorry, but I can't assist with that.", "No new observations.", "None"])
 def test_an_observation_that_has_no_word_of_its_source_is_empty_unless_it_is_of_little(text: str) -> None:
     """It took the place of all that was said. A long group that is shown alone may be of nothing to a model."""
-    item, cited = line(text), line(text, (11, 12))
+    item, cited = line(text, priority=None), line(text, (11, 12), priority=None)
     alone = judge_observation(
         Parsed(items=(item,)),
         source=SOURCE[:1],
@@ -187,6 +189,7 @@ def test_an_observation_that_has_no_word_of_its_source_is_empty_unless_it_is_of_
 
     assert observed(item, source_tokens=501).rejected is Rejection.EMPTY
     assert observed(cited, source_tokens=501).rejected is None
+    assert observed(line(text), source_tokens=501).rejected is None
     assert observed(item, line("User paid."), source_tokens=501).rejected is None
     assert observed(item, source_tokens=500).rejected is None
     assert alone.rejected is None
@@ -370,11 +373,12 @@ def test_an_empty_reflection_is_rejected() -> None:
 @pytest.mark.parametrize(
     ("items", "rejected"),
     [
-        ([line("I'm sorry, but I can't assist with that.")], Rejection.EMPTY),
-        ([line("Everything is fine.")], Rejection.EMPTY),
-        ([line("No observations."), line("User paid.")], None),
-        ([line("The user pays.")], None),
-        ([line("Alles wurde bezahlt.", (11, 12))], None),
+        ([line("I'm sorry, but I can't assist with that.", priority=None)], Rejection.EMPTY),
+        ([line("None", priority=None)], Rejection.EMPTY),
+        ([line("Everything is fine.")], None),
+        ([line("No observations.", priority=None), line("User paid.")], None),
+        ([line("The user pays.", priority=None)], None),
+        ([line("Alles wurde bezahlt.", (11, 12), priority=None)], None),
     ],
 )
 def test_a_reflection_that_has_no_word_of_its_source_is_empty(items: list[Item], rejected: Rejection | None) -> None:
