@@ -154,15 +154,16 @@ async def test_the_newest_message_is_shown_whatever_the_budget(service: Service)
     assert len(shown(least)) == 1
 
 
-async def test_the_newest_results_are_shown_with_their_calls_whatever_the_budget(service: Service) -> None:
-    calls = [{"type": "tool_call", "id": f"c{n}", "name": "find", "arguments": {}} for n in range(3)]
-    results = [{"type": "tool_result", "tool_call_id": f"c{n}", "output": "word " * 500} for n in range(3)]
+@pytest.mark.parametrize("count", [3, 90])
+async def test_the_newest_results_are_shown_with_their_calls_whatever_the_budget(service: Service, count: int) -> None:
+    calls = [{"type": "tool_call", "id": f"c{n}", "name": "find", "arguments": {}} for n in range(count)]
+    results = [{"type": "tool_result", "tool_call_id": call["id"], "output": "word " * 500} for call in calls]
     await talk(service, "Go")
     await service.append("s1", {"role": "assistant", "content": calls})
     await service.append("s1", *({"role": "tool", "content": [result]} for result in results))
-    messages = (await service.context("s1", message_budget=300))["payload"]["messages"]
-    assert [message["role"] for message in messages[:4]] == ["assistant", "tool", "tool", "tool"]
-    assert [message["content"][0]["tool_call_id"] for message in messages[1:4]] == ["c0", "c1", "c2"]
+    messages = (await service.context("s1", message_budget=100 * count))["payload"]["messages"]
+    assert [message["role"] for message in messages] == ["assistant", *["tool"] * count]
+    assert [message["content"][0]["tool_call_id"] for message in messages[1:]] == [call["id"] for call in calls]
 
 
 async def test_a_session_s_own_budget_is_the_default(service: Service) -> None:
