@@ -95,9 +95,8 @@ def judge_observation(
     within: Ranges = ((source[0].seq, source[-1].seq),)
     most = source_tokens - 1 if source_tokens > SHRINK_FROM_TOKENS else output_tokens
     known = [item_source(item) for item in earlier]
-    if source_tokens > SHRINK_FROM_TOKENS and len(groups(source)) > 1 and _is_of_nothing(parsed.items, sources):
-        parsed = replace(parsed, items=())
-    return _judge(parsed, sources, known=known, within=within, tokens_max=most, cut_off=cut_off)
+    much = source_tokens > SHRINK_FROM_TOKENS and len(groups(source)) > 1
+    return _judge(parsed, sources, known=known, within=within, tokens_max=most, cut_off=cut_off, replaces=much)
 
 
 def judge_reflection(
@@ -114,11 +113,9 @@ def judge_reflection(
     ``size`` is what lines take in the log, where they may be written at more length than here.
     """
     sources = [item_source(item) for item in items]
-    if _is_of_nothing(parsed.items, sources):
-        parsed = replace(parsed, items=())
     within = tuple(span for source in sources for span in source.seqs)
     most = source_tokens - 1 if limit_tokens is None else min(source_tokens - 1, limit_tokens)
-    return _judge(parsed, sources, within=within, tokens_max=most, cut_off=cut_off, size=size)
+    return _judge(parsed, sources, within=within, tokens_max=most, cut_off=cut_off, size=size, replaces=True)
 
 
 def judge_facts(
@@ -184,11 +181,15 @@ def _judge(
     tokens_max: int | None,
     cut_off: bool,
     size: Callable[[Sequence[Item]], int] = tokens_of,
+    replaces: bool = False,
 ) -> Verdict:
+    """``replaces``: the lines take the place of the sources, so one that has no word of these is none."""
     said = "\n".join(source.text for source in sources)
     told = dropwhile(_is_preface, parsed.items)
-    parsed = replace(parsed, items=tuple(item for item in told if not _is_of_prompt(item, said)))
-    items, share = parsed.items, None if parsed.items else 1.0
+    items = tuple(item for item in told if not _is_of_prompt(item, said))
+    if replaces and _is_of_nothing(items, said):
+        items = ()
+    parsed, share = replace(parsed, items=items), None if items else 1.0
     least = tokens_of([_barest(item) for item in items])
     rejected = _rejection(parsed, tokens=least, tokens_max=tokens_max, cut_off=cut_off)
     if rejected is None:  # to ground thousands of lines takes minutes
@@ -220,11 +221,11 @@ def _is_preface(item: Item) -> bool:
     return item.text.endswith((":", "：")) and item == Item(text=item.text, day=item.day)
 
 
-def _is_of_nothing(items: Sequence[Item], sources: Sequence[Source]) -> bool:
-    """Whether it is one line, without mark, time, tag or citation, that has no word of theirs, such as "None"."""
+def _is_of_nothing(items: Sequence[Item], said: str) -> bool:
+    """Whether it is one line, without mark, time, tag or citation, that has no word of what was ``said``: "None"."""
     if len(items) != 1 or items[0] != Item(text=items[0].text, day=items[0].day):
         return False
-    return not set(terms(items[0].text)).intersection(term for source in sources for term in terms(source.text))
+    return set(terms(items[0].text)).isdisjoint(terms(said))
 
 
 def _is_of_prompt(item: Item, said: str) -> bool:

@@ -187,7 +187,10 @@ def test_an_observation_that_has_no_word_of_its_source_is_empty_unless_it_is_of_
         timezone=ZoneInfo("UTC"),
     )
 
+    preface = line("Here are the observations:", priority=None)
+
     assert observed(item, source_tokens=501).rejected is Rejection.EMPTY
+    assert observed(preface, item, source_tokens=501).rejected is Rejection.EMPTY
     assert observed(cited, source_tokens=501).rejected is None
     assert observed(line(text), source_tokens=501).rejected is None
     assert observed(item, line("User paid."), source_tokens=501).rejected is None
@@ -375,6 +378,7 @@ def test_an_empty_reflection_is_rejected() -> None:
     [
         ([line("I'm sorry, but I can't assist with that.", priority=None)], Rejection.EMPTY),
         ([line("None", priority=None)], Rejection.EMPTY),
+        ([line("Here is the log:", priority=None), line("None", priority=None)], Rejection.EMPTY),
         ([line("Everything is fine.")], None),
         ([line("No observations.", priority=None), line("User paid.")], None),
         ([line("The user pays.", priority=None)], None),
