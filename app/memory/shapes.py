@@ -16,6 +16,7 @@ from app.memory.lines import LEVELS, read_bullet, read_day
 from app.memory.model import Priority, Tag
 
 _BLOCKS: Final = r"observations|current[ _-]?task|suggested[ _-]?response"
+_TASK: Final = frozenset({"current-task", "suggested-response"})
 _BLOCK_TAG: Final = lazy_pattern(rf"(?:^|\n)[ \t]*</?(?:{_BLOCKS})\s*>", re.IGNORECASE)
 _HEADING: Final = lazy_pattern(
     rf"\s*(?:#{{1,6}} +[*_]*|\*\*|__)(?P<name>{_BLOCKS})(?P<colon>[*_]*\s*[:：])?[*_]*\s*(?P<rest>.*)", re.IGNORECASE
@@ -143,7 +144,7 @@ def _with_json_read(reply: str) -> str:
     begun = _JSON_BEGINS.search(reply)
     if begun is None or any(map(read_bullet, reply.split("\n"))):
         return reply
-    told, records, at = list[str](), list[str](), 0
+    told, records, at, is_of_task = list[str](), list[str](), 0, True
     while begun is not None:
         try:
             value, end = json.JSONDecoder(strict=False).raw_decode(reply, begun.start(1))
@@ -155,12 +156,14 @@ def _with_json_read(reply: str) -> str:
             break
         told += [reply[at : begun.start(1)], "\n", *(f"{line}\n" for line in lines)]
         records += lines
+        is_of_task = is_of_task and bool(value) and isinstance(value, dict) and {*map(_block_name, value)} <= _TASK
         at = behind.end()
         begun = _JSON_BEGINS.search(reply, at)
     read = "".join([*told, reply[at:]])
     if at == 0 or _BLOCK_TAG.search(reply):
         return read
-    if not any(map(read_bullet, records)):  # "Sure!" and "Let me know" around an empty list are no notes
+    # "Sure!" and "Let me know" around an empty list are no notes; lines beside JSON of the task alone may be.
+    if not (is_of_task or any(map(read_bullet, records))):
         read = "\n".join(records)
     return f"<observations>\n{read}\n</observations>"
 
@@ -176,7 +179,7 @@ def _values(value: Any) -> Iterator[str]:
             yield from _record(chain.from_iterable(_cells(key, item) for key, item in value.items()))
             for key, item in value.items():
                 name = _block_name(key)
-                if name in {"current-task", "suggested-response"} and isinstance(item, str):
+                if name in _TASK and isinstance(item, str):
                     yield from (f"<{name}>", item, f"</{name}>")
                 elif isinstance(item, dict | list) and not _CITING_KEY.match(key):
                     yield from _day(key)
@@ -184,7 +187,7 @@ def _values(value: Any) -> Iterator[str]:
 
 
 def _cells(key: str, value: Any) -> Iterator[str]:
-    if _block_name(key) in {"current-task", "suggested-response"} or isinstance(value, bool):
+    if _block_name(key) in _TASK or isinstance(value, bool):
         return
     if _CITING_KEY.match(key):
         cited = value if isinstance(value, list) else [value]

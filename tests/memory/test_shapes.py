@@ -63,6 +63,19 @@ def test_what_stands_around_json_that_tells_nothing_is_no_note(value: str, fence
     assert parse(reply) == Parsed(items=(), complete=True)
 
 
+@pytest.mark.parametrize("value", ['{"current_task": "Move"}', '{"suggested-response": "Good."}'])
+def test_what_stands_beside_json_of_the_task_alone_is_a_note(value: str) -> None:
+    noted = ["User moves to Lisbon.", "User has a dog."]
+    found = parse("\n".join([*noted, value]))
+    assert [item.text for item in found.items] == noted
+    assert found.current_task == "Move" or found.suggested_response == "Good."
+
+
+@pytest.mark.parametrize("value", ['["current_task"]', '{"current_task": "Move", "observations": []}', "[{}]"])
+def test_what_stands_around_json_with_a_place_for_notes_is_no_note(value: str) -> None:
+    assert "Sure!" not in [item.text for item in parse(f"Sure!\n{value}").items]
+
+
 HOSTILE = {
     "elements that nothing closes": "<observation>\n" * 70_000,
     "elements within elements": "<item><note><entry><fact><event><memory>" * 25_000,
