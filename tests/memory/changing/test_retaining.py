@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -26,10 +27,17 @@ from tests.memory.changing.test_parting import RULES
 from tests.memory.test_sharing import share
 from tests.model_replies import PromptKind
 from tests.model_server import ModelServer
+from tests.sessions.test_deleting import SEARCHED_AT_ONCE
 from tests.test_problems import assert_problem
 
 DAY = timedelta(days=1)
 MONTH: dict[str, Any] = {"days": 30}
+
+
+@pytest.fixture
+async def service(start_service: StartService) -> AsyncIterator[Service]:
+    async with start_service(recall=SEARCHED_AT_ONCE) as service:
+        yield service
 
 
 class Hand:
@@ -63,8 +71,15 @@ def retaining(
     )
 
 
+async def indexed(service: Service) -> None:
+    """The search index has what was said: while it is written, a sweep passes the session by."""
+    index = index_store.IndexStore(service.app.state.database)
+    await until(lambda: index.behind(UUID(int=0), 100), lambda found: not found.behind)
+
+
 async def after(service: Service, days: float, **options: Any) -> int:
     """So many days later, a sweep. Answers how many sessions it found to have something that is too old."""
+    await indexed(service)
     clock = Hand()
     clock.later = days * DAY
     return await retaining(service, clock=clock, **options).sweep()
@@ -99,12 +114,10 @@ async def grow_old(service: Service, key: str, *, days: int) -> None:
 
 
 async def noted(service: Service, key: str = "s1", **config: Any) -> None:
-    """Five messages, observed together, of which the newest is shown; nobody holds their session any more."""
+    """Five messages, observed together, of which the newest is shown."""
     await service.configure(key, **{"keep_last": 0} | config)
     await service.append(key, *({"role": "user", "content": fact, "id": f"m-{n}"} for n, fact in enumerate(FACTS, 1)))
     await ask(service, "observe", key)
-    index = index_store.IndexStore(service.app.state.database)
-    await until(lambda: index.behind(UUID(int=0), 100), lambda found: not found.behind)
 
 
 async def test_what_is_noted_and_shown_no_more_is_removed_and_its_notes_stay(service: Service) -> None:
@@ -297,7 +310,7 @@ async def test_a_silent_session_stays_in_a_shared_memory_where_the_memory_is_kep
 async def test_of_a_session_in_a_shared_memory_only_what_is_left_is_read_for_facts(
     start_service: StartService, models: ModelServer
 ) -> None:
-    async with start_service(provider="openai") as service:
+    async with start_service(provider="openai", recall=SEARCHED_AT_ONCE) as service:
         await shared_and_removed(service)
         await service.client.post("/sessions/s1/end")
         await rest(service, "s1")
@@ -329,6 +342,7 @@ async def test_a_session_that_is_held_keeps_no_other_waiting_and_goes_with_a_lat
     for number, key in enumerate(keys):
         await service.configure(key, retention=MONTH | {"keep": "nothing"})
         await say(service, FACTS[number], key)
+    await indexed(service)
     database: Database = service.app.state.database
     async with database.tx() as tx, asyncio.timeout(20):  # a statement of the service waits for 30 seconds
         for key in keys[:2]:
@@ -346,6 +360,7 @@ async def test_a_transaction_removes_a_batch_at_most_and_a_sweep_goes_on_where_t
     keys = [f"s{number}" for number in range(1, 4)]
     for key in keys:
         await noted(service, key, retention=MONTH)
+    await indexed(service)
     clock = Hand()
     sweeping = retaining(service, clock=clock, sweep_sessions=1, batch_messages=2)
     clock.later = 31 * DAY
@@ -356,6 +371,7 @@ async def test_a_transaction_removes_a_batch_at_most_and_a_sweep_goes_on_where_t
 
 async def test_two_at_once_remove_a_message_once(service: Service) -> None:
     await noted(service, retention=MONTH)
+    await indexed(service)
     clock = Hand()
     clock.later = 31 * DAY
     one, other = (retaining(service, clock=clock, batch_messages=1) for _ in range(2))
@@ -471,7 +487,7 @@ async def test_what_was_removed_and_is_lost_from_what_a_branch_has_ahead_is_pend
     start_service: StartService,
 ) -> None:
     text = " ".join(f"I paid invoice {number} for Rex in Lisbon." for number in range(14))
-    async with start_service(memory=AHEAD | {"keep_last": 0}) as service:
+    async with start_service(memory=AHEAD | {"keep_last": 0}, recall=SEARCHED_AT_ONCE) as service:
         for number in range(6):
             await service.append("s1", {"role": "user", "content": text, "id": f"m-{number}"}, wait_ms=50_000)
         await ask(service, "observe")
