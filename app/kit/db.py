@@ -162,7 +162,7 @@ class Database:
         return self._config.row_level_security
 
     def connection(self, *, of: Hashable = None) -> AbstractAsyncContextManager[Tx]:
-        """A connection on which each statement commits by itself. ``of``: see ``tx``."""
+        """A connection whose statements commit one by one, or at its end where rows are guarded. ``of``: see ``tx``."""
         if self._config.row_level_security:
             return self.tx(of=of)
         return self._acquired() if of is None else self._acquired_for(of)
