@@ -13,8 +13,8 @@ Setting = tuple[str, FieldInfo]
 
 EXAMPLE_HEAD = """\
 # Every setting of Daybook with its default, written by `make env`. Copy it to .env, take the # from what you change,
-# put a value with blanks or quotes into '...', and load it into the service's environment: `set -a; . ./.env; set +a`,
-# or env_file in a compose file.
+# put a value with a blank or a sign of the shell, such as " & ; $ #, into '...', and load it into the service's
+# environment: `set -a; . ./.env; set +a`, or env_file in a compose file.
 
 # The providers' own variables, read by their SDKs: a key, and where it is not the provider's own an address.
 #ANTHROPIC_API_KEY=

@@ -1,6 +1,7 @@
 """The settings as documents: they are what the code says, and name every setting."""
 
 import re
+import subprocess
 from itertools import pairwise
 from pathlib import Path
 
@@ -38,6 +39,19 @@ def test_a_copy_of_the_example_with_nothing_commented_out_changes_nothing(monkey
     settings = load_settings()
     assert settings.model_dump(exclude={"memory"}) == Settings().model_dump(exclude={"memory"})
     assert Rules.resolve(settings.memory.values(), {}) == Rules.resolve({}, {})
+
+
+def test_a_copy_is_loaded_by_a_shell_as_its_head_says(tmp_path: Path) -> None:
+    """A database's URL with two parameters was lost at its &, and the service started the embedded Postgres."""
+    lines = [line.removeprefix("#") for line in EXAMPLE.read_text().splitlines() if line.startswith(f"#{PREFIX}")]
+    url, signs = "postgresql://u:p$w@host/db?sslmode=require&application_name=x", '& ; $ # "'
+    (tmp_path / ".env").write_text("\n".join([*lines, f"DAYBOOK_DATABASE_URL='{url}'", f"DAYBOOK_MODEL='{signs}'"]))
+    load = re.findall("`(set -a.+)`", EXAMPLE.read_text())[0]
+    shell = subprocess.run(["/bin/sh", "-c", f"{load}; env"], cwd=tmp_path, env={}, capture_output=True, check=True)
+    found = dict(line.split("=", 1) for line in shell.stdout.decode().splitlines())
+    wanted = dict(line.split("=", 1) for line in lines) | {"DAYBOOK_DATABASE_URL": url, "DAYBOOK_MODEL": signs}
+    assert {name: value for name, value in found.items() if name.startswith(PREFIX)} == wanted
+    assert all(sign in EXAMPLE.read_text().partition("into '...'")[0] for sign in signs.split())
 
 
 def test_the_page_of_the_settings_is_what_make_env_writes() -> None:
