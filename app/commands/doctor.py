@@ -15,6 +15,7 @@ from app.diagnostics.health import readiness
 from app.kit.db import Database
 from app.kit.errors import StartError, Unavailable
 from app.kit.migrate import MIGRATE
+from app.kit.rates import RateConfig, Rates
 from app.llm.embedding_build import GuardedEmbedder
 from app.llm.port import ModelError, ModelRequest, Provider
 from app.locating import Location, NoDatabase, build_objects, located, opened
@@ -22,7 +23,7 @@ from app.memory.policy import has_stalled
 from app.memory.queue_store import QueueStore
 from app.recall.preparing import HAS_EXTENSION
 from app.roles import build_roles
-from app.settings import Settings
+from app.settings import Settings, configured
 
 CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, which leases and gaps go by
 IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"
@@ -85,7 +86,8 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
 
 async def _without_database(settings: Settings) -> list[Finding]:
     """What can be looked at in any case."""
-    return [finding async for finding in _objects(settings)] + [finding async for finding in _models(settings)]
+    parts = (_objects(settings), _rates(settings), _models(settings))
+    return [finding for part in parts async for finding in part]
 
 
 async def _database(pool: Database, database: Location) -> Finding:
@@ -156,6 +158,25 @@ async def _objects(settings: Settings) -> AsyncIterator[Finding]:
     else:
         advice = "see DAYBOOK_ARTIFACTS__URL and the store's own variables; only artifacts are without it"
         yield Finding(check=check, verdict=Verdict.WRONG, detail=trouble, advice=advice)
+
+
+async def _rates(settings: Settings) -> AsyncIterator[Finding]:
+    """The Redis where one is named: while it is away the service goes on, and counts nothing."""
+    if settings.rates.redis_url is None:
+        return
+    check = "rate limit"
+    try:
+        rates = Rates(configured(RateConfig, settings.rates))
+    except StartError as error:
+        yield Finding(check=check, verdict=Verdict.WRONG, detail=str(error), advice="the service does not start so")
+        return
+    trouble = await rates.trouble()
+    await rates.close()
+    if trouble is None:
+        yield Finding(check=check, verdict=Verdict.OK, detail="Redis answers")
+    else:
+        advice = "see DAYBOOK_RATES__REDIS_URL: until it is mended no key is limited"
+        yield Finding(check=check, verdict=Verdict.WRONG, detail=f"Redis: {trouble}", advice=advice)
 
 
 async def _memories(pool: Database, *, attempts_max: int, redrive: bool) -> AsyncIterator[Finding]:

@@ -21,6 +21,7 @@ log = structlog.get_logger("daybook.rates")
 
 WINDOW_SECONDS = 60
 REDIS_SECONDS = 1.0  # for a connection, and for an answer
+NO_KEY = "doctor"
 
 
 class TooManyRequests(DomainError):
@@ -54,11 +55,8 @@ class Rates:
         """
         if self._per_minute == 0:
             return
-        window = self._item.key_for(key)
         try:
-            # As its fixed window does, which looks at the number twice.
-            spent = await self._storage.incr(window, self._item.get_expiry())
-            resets_at = await self._storage.get_expiry(window)
+            spent, resets_at = await self._count(key)
         except StorageError as error:
             log.warning("rates_not_counted", error=type(error.storage_error).__name__)
             return
@@ -67,6 +65,21 @@ class Rates:
         told += [(self.POLICY, self._policy), (self.LEFT, left.encode())]
         if spent > self._per_minute:
             raise TooManyRequests(f"this key may ask {self._per_minute} times a minute", retry_after=seconds)
+
+    async def trouble(self) -> str | None:
+        """Why requests are not counted, in one line; None if they are. One is counted for it, of no key."""
+        try:
+            await self._count(NO_KEY)
+        except StorageError as error:
+            return str(error.storage_error) or type(error.storage_error).__name__
+        return None
+
+    async def _count(self, key: str) -> tuple[int, float]:
+        """The requests in this window with this one, and when it ends, in seconds of the epoch. Raises StorageError."""
+        window = self._item.key_for(key)
+        # As its fixed window does, which looks at the number twice.
+        spent = await self._storage.incr(window, self._item.get_expiry())
+        return spent, await self._storage.get_expiry(window)
 
     async def close(self) -> None:
         bridge = self._storage.bridge if isinstance(self._storage, RedisStorage) else None

@@ -3,12 +3,15 @@
 import asyncio
 import re
 import shutil
+import socket
 import subprocess
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from app.commands.doctor import Finding, Verdict, diagnose
 from app.commands.issuing import create, wanted
 from app.kit.errors import StartError
 from app.kit.headers import RawHeaders
@@ -18,6 +21,8 @@ from tests.conftest import StartService
 from tests.journeys.processes import free_port
 from tests.keys.conftest import bearer
 from tests.test_problems import assert_problem
+
+PASSWORD = "opensesame"
 
 
 async def test_a_key_is_told_what_is_left_and_refused_when_nothing_is(
@@ -60,17 +65,17 @@ async def test_of_requests_at_once_no_more_pass_than_may() -> None:
 
 @pytest.fixture
 def redis_url(tmp_path: Path) -> Iterator[str]:
-    """A Redis of this test's own."""
+    """A Redis of this test's own, which asks for a password."""
     found = shutil.which("redis-server")
     if found is None:
         pytest.skip("no Redis here; Debian has it as the package redis-server")
     port = free_port()
     options = ("--port", str(port), "--save", "", "--dir", str(tmp_path), "--bind", "127.0.0.1")
-    server = subprocess.Popen([found, *options], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([found, *options, "--requirepass", PASSWORD], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
         next(line for line in server.stdout if "Ready to accept connections" in line)
-        yield f"redis://127.0.0.1:{port}/0"
+        yield f"redis://:{PASSWORD}@127.0.0.1:{port}/0"
     finally:
         server.terminate()
         server.wait()
@@ -118,3 +123,31 @@ def test_what_is_no_redis_is_one_clear_line_without_its_password(url: str) -> No
         Rates(RateConfig(per_minute=1, redis_url=url))
     assert "\n" not in str(refused.value)
     assert "opensesame" not in str(refused.value)
+
+
+def of_the_doctor(folder: Path, url: str) -> Finding:
+    """What it finds of this Redis; there is no database in the folder, and it looks at the rest."""
+    settings = Settings(data_dir=folder / "none", rates={"redis_url": url})
+    return next(found for found in diagnose(settings, redrive=False) if found.check == "rate limit")
+
+
+def test_the_doctor_asks_the_redis_as_a_request_would(redis_url: str, tmp_path: Path) -> None:
+    """It said ok of one that counted nothing: a wrong password, a database that is not there."""
+    assert of_the_doctor(tmp_path, redis_url).verdict is Verdict.OK
+    for right, wrong, told in ((PASSWORD, "opensesam", "username-password"), ("/0", "/99", "DB index")):
+        found = of_the_doctor(tmp_path, redis_url.replace(right, wrong))
+        assert found.verdict is Verdict.WRONG
+        assert told in found.detail
+        assert "opensesam" not in f"{found}"
+
+
+def test_the_doctor_tells_of_a_redis_that_is_away_or_hangs_or_is_none(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as hanging:
+        ports = (free_port(), hanging.getsockname()[1])
+        begun = time.monotonic()
+        found = [of_the_doctor(tmp_path, f"redis://:{PASSWORD}@127.0.0.1:{port}/0") for port in ports]
+        assert time.monotonic() - begun < 10 * REDIS_SECONDS
+    found.append(of_the_doctor(tmp_path, f"rediz://:{PASSWORD}@127.0.0.1"))
+    assert {one.verdict for one in found} == {Verdict.WRONG}
+    assert PASSWORD not in f"{found}"
+    assert ["connecting to" in found[0].detail, "Timeout" in found[1].detail] == [True, True]
