@@ -131,22 +131,30 @@ class Settings(BaseSettings):
 
     @field_validator("bootstrap_key")
     @classmethod
-    def _is_sendable(cls, key: SecretStr | None) -> SecretStr | None:
-        """No HTTP header could carry another key: nobody would be let in."""
-        if key is None or re.fullmatch(r"[!-~]([ -~]*[!-~])?", key.get_secret_value()):
+    def _lets_someone_in(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is None or is_sendable(key.get_secret_value()):
             return key
         raise PydanticCustomError("unsendable", "ASCII characters only, and no space at its ends")
 
 
+def is_sendable(key: str) -> bool:
+    """Whether an HTTP header can carry it."""
+    return re.fullmatch(r"[!-~]([ -~]*[!-~])?", key) is not None
+
+
 def load_settings(**overrides: Any) -> Settings:
-    """Read the environment; ``overrides`` that are not None stand above it. Raises SettingsError, one clear line."""
+    """Read the environment; ``overrides``, options of these names, stand above it unless None.
+
+    Raises SettingsError: one clear line that names the option or the variable.
+    """
     refuse_unknown(os.environ)
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
         return Settings(**given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        name = PREFIX + "__".join(str(step) for step in first["loc"]).upper()
+        name = "__".join(str(step) for step in first["loc"])
+        name = f"--{name.replace('_', '-')}" if name in given else f"{PREFIX}{name}".upper()
         # Pydantic measures a key that it does not show as it measures a list.
         told = first["msg"].replace(" items", " characters")
         raise SettingsError(f"{name}: {told}") from None

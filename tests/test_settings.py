@@ -90,6 +90,13 @@ def test_a_wrong_value_is_told_in_one_line_by_its_variable(
     assert re.fullmatch(rf"{name}: .+", str(refused.value))  # a dot matches no line break
 
 
+def test_a_wrong_option_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was told as a variable, which nobody had set."""
+    monkeypatch.setenv("DAYBOOK_WORKERS", "2")
+    with pytest.raises(SettingsError, match=r"^--port: .+65535"):
+        load_settings(port=99_999)
+
+
 @pytest.mark.parametrize("key", ["hunter2", "hunter2-hunter2-\u00fc", "hunter2-hunter2-\n", " hunter2-hunter2-"])
 def test_a_key_too_short_or_that_no_header_carries_is_refused_without_showing_it(
     monkeypatch: pytest.MonkeyPatch, key: str

@@ -10,7 +10,7 @@ import httpx2
 
 from app.kit.patterns import lazy_pattern
 from app.replay.errors import ReplayError
-from app.settings import without_password
+from app.settings import is_sendable, without_password
 
 ANSWER_SECONDS_MAX = 60.0  # on top of what the service is asked to wait
 BUSY = frozenset({429, 503})  # it says by Retry-After when to ask again
@@ -25,13 +25,13 @@ class Service:
         """``wait`` waits so many seconds where the service says that it is busy, or that the key asks too often."""
         self._url = without_password(url)
         self._wait = wait
+        if key and not is_sendable(key):
+            raise ReplayError("no header can carry the key: ASCII characters only, and no space at its ends")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
             self._http = httpx2.Client(base_url=url, headers=headers, timeout=ANSWER_SECONDS_MAX)
         except httpx2.InvalidURL as error:
             raise ReplayError(f"{self._url}: {error}") from error
-        except UnicodeEncodeError as error:
-            raise ReplayError("the key has characters that no header can carry") from error
 
     def __enter__(self) -> Self:
         return self

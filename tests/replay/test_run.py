@@ -163,9 +163,14 @@ def test_a_url_that_is_none_is_one_line(url: str) -> None:
         service.memory("s1")
 
 
-def test_a_key_that_no_header_can_carry_is_one_line() -> None:
-    with pytest.raises(ReplayError, match="no header can carry"):
-        Service("http://127.0.0.1:1", key="schl\u00fcssel")
+@pytest.mark.parametrize("key", ["schl\u00fcssel", "opensesame\n", "open\nsesame", " opensesame", "opensesame\x7f"])
+def test_a_key_that_no_header_can_carry_is_one_line_without_it(stub: StubService, key: str) -> None:
+    with (
+        pytest.raises(ReplayError, match=r"^no header can carry the key: ASCII") as raised,
+        Service(stub.url, key=key) as service,
+    ):
+        service.memory("s1")
+    assert "sesame" not in str(raised.value)
 
 
 def test_a_key_of_any_kind_stays_one_segment_of_the_path(stub: StubService) -> None:
