@@ -109,6 +109,7 @@ async def test_a_service_that_was_away_is_asked_again(service: Service, browser:
     await page.unroute("**/sessions?*")
     await page.get_by_role("button", name="Try again").click()
     await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    await expect(page.get_by_role("main")).to_be_focused()
     await context.close()
 
 
@@ -588,6 +589,30 @@ async def test_a_list_of_sessions_that_is_on_its_way_says_so(service: Service, b
         await expect(sessions.get_by_text("Loading")).to_have_count(0)
 
 
+async def test_a_page_of_the_timeline_that_is_on_its_way_says_so(service: Service, browser: Browser) -> None:
+    """Who had pressed a button saw nothing until it came."""
+    for begin in (1, 41):
+        numbered = ({"role": "user", "content": f"Number {begin + index}."} for index in range(40))
+        await service.append("support-1", *numbered)
+    async with page_of(browser, f"{service.url}/#/support-1") as page:
+        messages = page.get_by_role("list", name="Messages", exact=True)
+        await expect(page.locator("#message-80")).to_be_visible()
+        answering = asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            await answering.wait()
+            await route.continue_()
+
+        await page.route("**/messages?*", hold)
+        await page.get_by_role("button", name="Older").click()
+        await expect(page.get_by_role("status").get_by_text("Loading")).to_be_visible()
+        await expect(messages).to_have_attribute("aria-busy", "true")
+        answering.set()
+        await expect(page.locator("#message-1")).to_be_visible()
+        await expect(page.get_by_role("status").get_by_text("Loading")).to_have_count(0)
+        await expect(messages).not_to_have_attribute("aria-busy", "true")
+
+
 async def test_a_service_that_is_slow_is_asked_once_at_a_time(service: Service, browser: Browser) -> None:
     context = await browser.new_context()
     page = await context.new_page()
@@ -745,6 +770,17 @@ async def test_a_pressed_button_keeps_the_focus_when_there_is_no_more_to_do(serv
         await expect(button).to_be_focused()
         await page.keyboard.press("Enter")
         await expect(button).to_be_focused()
+
+    await page.get_by_role("link", name="Recall").click()
+    await page.get_by_label("Query").fill("number")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".hit")).to_have_count(20)
+    more = page.get_by_role("button", name="More")
+    await more.focus()
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".hit")).to_have_count(80)
+    await expect(more).to_be_disabled()
+    await expect(more).to_be_focused()
 
     posts: list[Route] = []
     await page.route(
@@ -909,8 +945,14 @@ async def test_a_key_is_asked_for_once_and_kept_in_the_tab_only(
             await page.get_by_label("Key").fill(unknown)
             await page.get_by_role("button", name="Open").click()
             await expect(page.get_by_role("alert")).to_have_text("The service does not know this key.")
+        away = {"status": 503, "json": {"detail": "the database is away"}}
+        await page.route("**/sessions?*", lambda route: route.fulfill(**away))
         await page.get_by_label("Key").fill(f" {secret} ")
         await page.get_by_role("button", name="Open").click()
+        await expect(page.get_by_role("button", name="Try again")).to_be_focused()
+        await page.unroute_all()
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("main")).to_be_focused()
         await page.get_by_role("link", name="s 2 messages").or_(page.locator(".sessions a")).first.click()
         await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
         await page.reload()
@@ -919,6 +961,8 @@ async def test_a_key_is_asked_for_once_and_kept_in_the_tab_only(
         await other.goto(service.url)
         await expect(other.get_by_label("Key")).to_be_visible()
         assert await page.evaluate("localStorage.length") == 0
+        await page.get_by_role("button", name="Forget key").click()
+        await expect(page.get_by_label("Key")).to_be_focused()
         await context.close()
 
 

@@ -180,6 +180,8 @@ async def test_facts_are_found_by_words_and_by_when_they_held_and_noted_ones_app
         await page.get_by_label("At (empty: now)").fill("")
         await page.get_by_label("Show").select_option("all")
         await page.get_by_role("button", name="More").click()
+        await expect(page.get_by_role("button", name="More")).to_be_disabled()  # and not gone, with the focus
+        await expect(page.get_by_role("button", name="More")).to_be_focused()
         await expect(fact(page, "Ines was in Porto.").locator(".tag").first).to_have_text("held")
         await page.get_by_label("Show").select_option("past")
         await page.get_by_label("Show").select_option("all")

@@ -1,7 +1,7 @@
 // The operator's page: a list of sessions, the whole service, and one session in the light of its memory. Which of them
 // is in the URL's hash.
 
-import { html, render, useEffect, useState } from "./html.js";
+import { html, render, useEffect, useRef, useState } from "./html.js";
 import { REFUSED, get, key, mayChange } from "./api.js";
 import { KeyAsk, Notice } from "./parts.js";
 import { keepScroll } from "./scroll.js";
@@ -65,6 +65,13 @@ function App() {
     knock();
     return () => removeEventListener(REFUSED, refused);
   }, []);
+  const shown = failed ? "failure" : asked ? "key" : asked === null ? null : "page";
+  const former = useRef(null);
+  useEffect(() => {
+    // who pressed a button that is gone stands on what came in its place
+    if (former.current) document.querySelector(".alone input, .alone button, main[tabindex]").focus();
+    former.current = shown;
+  }, [shown]);
   const open = (given) => {
     if (!SENDABLE.test(given)) return setAsked({ wrong: true });
     key.set(given);

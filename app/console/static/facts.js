@@ -4,7 +4,7 @@ import { html, useEffect, useRef, useState } from "./html.js";
 import { call, mayChange, resource, some } from "./api.js";
 import { CATEGORIES, Fact, FactFields, noted } from "./fact.js";
 import { Options, TimeField, fromField, toField } from "./fields.js";
-import { Ask, Notice, Press, Unread, useLoaded } from "./parts.js";
+import { Ask, More, Notice, Press, Unread, useLoaded } from "./parts.js";
 
 const VALIDITIES = { current: "what holds", past: "what held", all: "all" };
 const AT_FIRST = { category: "", validity: "current", at: null, words: "" };
@@ -44,7 +44,7 @@ function Facts({ name, resourceId, change, again, onCite }) {
         <ol class="log" aria-label=${heading}>${those.map((fact) => html`<${Fact} key=${fact.id} fact=${fact} path=${path} at=${at}
           name=${name} marked=${fact.id === led?.id} again=${again} onCite=${onCite} onShow=${show} />`)}</ol>`;
     })}
-    ${found.more && html`<button onClick=${() => setPages(pages + 1)}>More</button>`}
+    <${More} more=${found.more} pages=${pages} onClick=${() => setPages(pages + 1)} />
     ${asking === "add" && html`<${Ask} title=${`Add a fact about ${resourceId}`} does="Add" onClose=${() => setAsking(null)}
         onDo=${async (form) => (await call("POST", path, { body: noted(form, name) }), again())}>
         <${FactFields} session=${name} /><//>`}

@@ -36,6 +36,9 @@ export const Figure = ({ name, value, hint, children }) =>
 export const Press = ({ off, onClick, children, ...more }) =>
   html`<button aria-disabled=${off ? "true" : undefined} onClick=${off ? undefined : onClick} ...${more}>${children}</button>`;
 
+// Asks for the next page of a list, of which `pages` are asked for. It stays after the last one, for who pressed it.
+export const More = ({ more, pages, onClick }) => (more || pages > 1) && html`<${Press} off=${!more} onClick=${onClick}>More<//>`;
+
 export function KeyAsk({ wrong, onKey }) {
   const [given, setGiven] = useState("");
   return html`<form class="card" onSubmit=${(event) => (event.preventDefault(), onKey(given.trim()))}>

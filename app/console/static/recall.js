@@ -3,7 +3,7 @@
 import { html, useState } from "./html.js";
 import { call, key, resource, session } from "./api.js";
 import { Options, TimeField, fromField, toField } from "./fields.js";
-import { Notice, Text, many, pageOf, useLoaded, when } from "./parts.js";
+import { More, Notice, Text, many, pageOf, useLoaded, when } from "./parts.js";
 import { Source } from "./sources.js";
 
 const KINDS = ["messages", "observations", "facts"];
@@ -25,14 +25,15 @@ export function RecallView({ name, resourceId, onCite }) {
     setSearch(next);
   };
   const isAsking = search !== null && found?.search !== search && !error;
+  const limit = search?.limit;
   const hits = error ? [] : (found?.hits ?? []);
   return html`
     <${Form} resourceId=${resourceId} search=${search ?? {}} onSearch=${(form) => ask({ ...asked(form), limit: LIMITS[0] })} />
     <p class="hint" role="status" aria-busy=${isAsking ? "true" : undefined}>${isAsking ? "Searching" : !error && found && outcome(found, { name, resourceId })}</p>
     ${error && html`<${Notice} kind="error">${error}<//>`}
     <ol class="log" aria-label="Hits">${hits.map((hit) => html`<${Hit} hit=${hit} name=${name} onCite=${onCite} />`)}</ol>
-    ${hits.length === found?.search?.limit && hits.length < LIMITS.at(-1) &&
-      html`<button onClick=${() => ask({ ...search, limit: LIMITS.at(-1) })}>More</button>`}
+    <${More} more=${!isAsking && hits.length === limit && limit < LIMITS.at(-1)} pages=${1 + LIMITS.indexOf(limit)}
+      onClick=${() => ask({ ...search, limit: LIMITS.at(-1) })} />
   `;
 }
 

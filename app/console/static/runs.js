@@ -3,7 +3,7 @@
 import { html, useState } from "./html.js";
 import { session, some } from "./api.js";
 import { Options } from "./fields.js";
-import { Notice, Text, Unread, count, dollars, useLoaded, when } from "./parts.js";
+import { More, Notice, Text, Unread, count, dollars, useLoaded, when } from "./parts.js";
 
 export function RunsView({ name, change }) {
   const [asked, ask] = useState({ outcome: "", pages: 1 });
@@ -30,6 +30,6 @@ export function RunsView({ name, change }) {
         <td class="number">${count.format(run.latency_ms)}</td></tr>`)}</tbody>
     </table></div>
     ${found.items.length === 0 && html`<p class="hint">No call was made.</p>`}
-    ${found.more && html`<button onClick=${() => ask({ outcome, pages: pages + 1 })}>More</button>`}
+    <${More} more=${found.more} pages=${pages} onClick=${() => ask({ outcome, pages: pages + 1 })} />
   `;
 }

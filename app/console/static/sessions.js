@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from "./html.js";
 import { some } from "./api.js";
 import { Options } from "./fields.js";
-import { Notice, Status, ago, pageOf, short, useLooks, worded } from "./parts.js";
+import { More, Notice, Status, ago, pageOf, short, useLooks, worded } from "./parts.js";
 
 const STATUSES = ["idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"];
 
@@ -32,7 +32,7 @@ export function SessionList({ chosen, status, onStatus }) {
     ${found.loaded && !found.items.length && !found.error &&
       html`<p class="hint">${found.more ? "None so far." : search || status ? "There is none." : "There is no session yet."}</p>`}
     <ul class="sessions">${found.items.map((item) => html`<${Item} key=${item.session} item=${item} chosen=${item.session === chosen} />`)}</ul>
-    ${found.more && html`<button onClick=${() => setPages(pages + 1)}>More</button>`}
+    <${More} more=${found.more} pages=${pages} onClick=${() => setPages(pages + 1)} />
   `;
 }
 

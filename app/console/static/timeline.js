@@ -44,6 +44,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   if (memory.cursor.last_seq === 0) return html`<p class="hint">There is no message yet.</p>`;
   const newest = messages[0]?.seq ?? 0;
   const oldest = messages.at(-1)?.seq ?? 0;
+  const isComing = found.cite !== cite && !error;
   return html`
     <${Growth} name=${name} memory=${memory} change=${change} />
     <div class="pager">
@@ -51,11 +52,12 @@ export function Timeline({ name, memory, change, cite, onCite }) {
       <${Press} off=${newest >= memory.cursor.last_seq} onClick=${() => onCite(newest + 1, "")}>Newer<//>
       <span>#${oldest} to #${newest} of ${count.format(memory.cursor.last_seq)}</span>
       <${Press} off=${!older} onClick=${() => onCite("", oldest - 1)}>Older<//>
+      <span class="hint" role="status">${isComing && "Loading"}</span>
       <${Leap} last=${memory.cursor.last_seq} onCite=${onCite} />
     </div>
     ${error && found.cite !== cite && html`<${Notice} kind="error">${error}<//>`}
     <div class="sides">
-      <ol class="messages" aria-label="Messages">${messages.map(
+      <ol class="messages" aria-label="Messages" aria-busy=${isComing ? "true" : undefined}>${messages.map(
         (message) => html`<${Message} key=${message.seq} message=${message} marked=${isCited && message.seq >= cite.from && message.seq <= cite.to} />`,
       )}</ol>
       <${Notes} name=${name} memory=${memory} notes=${notes} oldest=${oldest} newest=${newest} onCite=${onCite} />
