@@ -30,7 +30,7 @@ from app.state.store import VALUES, scopes_and_names
 CAUSES = 8  # of the last versions, told why the prefix broke
 ELSEWHERE_SESSIONS, ELSEWHERE_MESSAGES = 5, 20  # sessions that share the memory, and messages of each, that are told
 LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
-RESULTS_MAX = 200  # one after the other, of which the start may be any: what is read begins before the first of them
+RUN_MAX = 200  # results, and before them calls, one after the other: what is read begins before the first of them
 
 STATE = (
     f"CASE WHEN cardinality((SELECT $8::text[])) > 0 THEN ({VALUES.format(session='$1', scopes='$7', names='$8')}) END"
@@ -89,11 +89,16 @@ WITH RECURSIVE {moment}, ruled AS (
   ) AS looked
   WHERE low < high
 ), start AS (
-  SELECT greatest(shown_from_seq, coalesce(CASE WHEN found.seq > shown_from_seq THEN (
-           SELECT seq FROM messages
-           WHERE session_id = $1 AND seq BETWEEN found.seq - {results} AND found.seq AND kind <> 'tool_result'
-           ORDER BY seq DESC LIMIT 1) END, found.seq) - $5) AS seq
-  FROM session, (SELECT max(low) AS seq FROM seek) AS found
+  SELECT greatest(shown_from_seq, coalesce(before_calls.seq + 1, before_results.seq, found.seq) - $5) AS seq
+  FROM session CROSS JOIN (SELECT max(low) AS seq FROM seek) AS found LEFT JOIN LATERAL (
+    SELECT seq FROM messages
+    WHERE session_id = $1 AND seq BETWEEN found.seq - {run} AND found.seq AND kind <> 'tool_result'
+    ORDER BY seq DESC LIMIT 1
+  ) AS before_results ON found.seq > shown_from_seq LEFT JOIN LATERAL (
+    SELECT seq FROM messages
+    WHERE session_id = $1 AND seq >= before_results.seq - {run} AND seq < before_results.seq AND kind <> 'tool_call'
+    ORDER BY seq DESC LIMIT 1
+  ) AS before_calls ON true
 )
 SELECT {columns}, NULL::jsonb AS head, NULL::json AS notes, NULL::json AS state
 FROM session s, start, LATERAL (
@@ -138,7 +143,7 @@ CHANGED = "WHERE mark IS DISTINCT FROM $10"
 COMMON = {
     "columns": COLUMNS,
     "nulls": NULLS,
-    "results": RESULTS_MAX,
+    "run": RUN_MAX,
     "standing": standing(session="$1", facts_max="$9"),
     "causes": CAUSES,
     "state": STATE,

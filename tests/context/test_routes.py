@@ -166,6 +166,20 @@ async def test_the_newest_results_are_shown_with_their_calls_whatever_the_budget
     assert [message["content"][0]["tool_call_id"] for message in messages[1:]] == [call["id"] for call in calls]
 
 
+async def test_the_newest_results_are_shown_with_calls_that_came_as_items_of_their_own(service: Service) -> None:
+    """As the Responses API has parallel calls."""
+    ids = [f"c{n}" for n in range(90)]
+    calls = [{"type": "function_call", "call_id": one, "name": "find", "arguments": "{}"} for one in ids]
+    results = [{"type": "function_call_output", "call_id": one, "output": "word " * 500} for one in ids]
+    await talk(service, "word " * 500)
+    await service.append("s1", *calls)
+    await service.append("s1", *results)
+    context = await service.context("s1", message_budget=9_000, format="openai-responses")
+    items = [item for item in context["payload"]["input"] if item["type"] != "message"]
+    assert [item["call_id"] for item in items] == [*ids, *ids]
+    assert all("(no result)" not in item.get("output", "") for item in items)
+
+
 async def test_a_session_s_own_budget_is_the_default(service: Service) -> None:
     await talk(service, *(f"This is what was said in turn {turn}." for turn in range(20)))
     await service.configure("s1", message_budget=100)
