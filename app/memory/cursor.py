@@ -28,19 +28,22 @@ async def advance(tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_
         await _point_to_notes(tx, session_id, up_to_seq=tail_from_seq - 1)
 
 
-async def start_of_group(tx: Tx, session_id: UUID, seq: int) -> int:
-    """Where the group of message ``seq`` begins."""
+async def start_of_group(tx: Tx, session_id: UUID, seq: int, *, force_closed: bool = False) -> int:
+    """Where the group of message ``seq`` begins (``force_closed`` as in ``groups``)."""
     beside = await around(tx, session_id, seq)
-    return await asyncio.to_thread(group_start, beside, seq)  # of thousands of calls it takes a while
+    # Of thousands of calls it takes a while.
+    return await asyncio.to_thread(group_start, beside, seq, force_closed=force_closed)
 
 
 async def _tail_from(tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> int:
-    """min(first unobserved, last - keep_last + 1), moved earlier to the start of a group; never past the newest."""
+    """min(first unobserved, last - keep_last + 1), moved earlier to the start of a group; never past the newest.
+
+    What was observed may have ended within a group, of a call that was waited for no longer: of those the tail has
+    the calls whose results came meanwhile.
+    """
     keep_last = 1 if rules.compact_on_observe else max(rules.keep_last, 1)
     wanted = min(to_seq + 1, fenced.newest_seq - keep_last + 1)
-    if wanted > to_seq:
-        return wanted
-    return await start_of_group(tx, session_id, max(wanted, 1))
+    return await start_of_group(tx, session_id, max(wanted, 1), force_closed=wanted > to_seq)
 
 
 async def _point_to_notes(tx: Tx, session_id: UUID, *, up_to_seq: int) -> None:

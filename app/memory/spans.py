@@ -120,9 +120,9 @@ def ended_at(span: Span, messages: Sequence[Message], ends: Iterable[int], *, le
     return None if fitting is None else _span(messages[:fitting], limited=span.limited)
 
 
-def group_start(messages: Sequence[Message], seq: int) -> int:
+def group_start(messages: Sequence[Message], seq: int, *, force_closed: bool = False) -> int:
     """The seq at which the group holding ``seq`` starts; ``seq`` itself where no message has it."""
-    for group in groups(messages):
+    for group in groups(messages, force_closed=force_closed):
         if group.messages[0].seq <= seq <= group.messages[-1].seq:
             return group.messages[0].seq
     return seq
