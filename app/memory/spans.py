@@ -121,10 +121,19 @@ def ended_at(span: Span, messages: Sequence[Message], ends: Iterable[int], *, le
 
 
 def group_start(messages: Sequence[Message], seq: int, *, force_closed: bool = False) -> int:
-    """The seq at which the group holding ``seq`` starts; ``seq`` itself where no message has it."""
+    """The seq at which the group holding ``seq`` starts; ``seq`` itself where no message has it.
+
+    Where no call is waited for (``force_closed``), calls one after the other are taken for parallel ones, which the
+    Responses API has as an item each.
+    """
+    start, former = seq, None
     for group in groups(messages, force_closed=force_closed):
-        if group.messages[0].seq <= seq <= group.messages[-1].seq:
-            return group.messages[0].seq
+        head = group.messages[0]
+        if not (force_closed and former is head.kind is Kind.TOOL_CALL):
+            start = head.seq
+        if head.seq <= seq <= group.messages[-1].seq:
+            return start
+        former = group.messages[-1].kind
     return seq
 
 

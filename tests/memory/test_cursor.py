@@ -1,6 +1,7 @@
 """Where the tail begins once messages are observed, over HTTP (memory-rules.md section 6, the message tail)."""
 
 import asyncio
+import json
 import threading
 from functools import partial
 from typing import Any
@@ -60,4 +61,22 @@ async def test_a_result_that_comes_while_its_call_is_observed_is_shown_with_it(
     assert [message["role"] for message in messages if message["role"] in {"assistant", "tool"}] == [
         "assistant",
         "tool",
+    ]
+
+
+async def test_parallel_calls_that_are_an_item_each_are_shown_together(start_service: StartService) -> None:
+    """None of so long calls is waited for: where what is observed ends between them, the tail begins before both."""
+    written = json.dumps({"text": "The harbour is closed. " * 140})
+    calls = [{"type": "function_call", "call_id": one, "name": "write", "arguments": written} for one in ("c1", "c2")]
+    results = [{"type": "function_call_output", "call_id": one, "output": "done"} for one in ("c1", "c2")]
+    async with start_service(memory={"preset": "compact"}) as service:
+        await service.append("s1", said("Write it down."), *calls)
+        memory = await until(partial(service.memory, "s1"), lambda memory: memory["status"] == "idle")
+        await service.append("s1", *results)
+        items = (await service.context("s1", format="openai-responses"))["payload"]["input"]
+
+    assert (memory["cursor"]["observed_seq"], memory["cursor"]["tail_from_seq"]) == (2, 2)
+    assert [item["type"] for item in items if "call_id" in item] == [
+        *["function_call"] * 2,
+        *["function_call_output"] * 2,
     ]
