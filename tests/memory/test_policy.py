@@ -271,9 +271,19 @@ def test_a_level_is_consolidated_when_it_is_full_the_lowest_first(levels: list[i
     assert next_step(with_log(0, *((level, 10) for level in levels))) == step
 
 
-@pytest.mark.parametrize(("number", "step"), [(20, IDLE), (21, Reflect(keep_tokens=300))])
-def test_the_older_half_is_condensed_where_a_context_shows_no_more_of_them(number: int, step: Step) -> None:
-    assert next_step(with_log(600, observations=number, config={"max_observations": 20})) == step
+@pytest.mark.parametrize(
+    ("number", "strategy", "step"),
+    [
+        (20, "leveled", IDLE),
+        (21, "leveled", Reflect(keep_tokens=300)),
+        (21, "rewrite", Reflect(keep_tokens=300, whole=True)),  # half of them, however much the reflection has
+    ],
+)
+def test_the_older_half_is_condensed_where_a_context_shows_no_more_of_them(
+    number: int, strategy: str, step: Step
+) -> None:
+    config = {"max_observations": 20, "strategy": strategy}
+    assert next_step(with_log(600, (1, 900), observations=number, config=config)) == step
 
 
 @pytest.mark.parametrize(
@@ -609,9 +619,10 @@ def test_what_was_erased_from_the_notes_is_observed_again_before_anything_else()
 
 
 def test_nothing_is_condensed_of_a_log_that_is_not_whole_yet() -> None:
-    capped = with_log(9_000, rebuilding=True, may_observe=False)
-    assert isinstance(next_step(replace(capped, rebuilding=False)), Reflect)
-    assert isinstance(next_step(capped), Wait)
+    for tokens, config in ((9_000, {}), (1_999, AHEAD)):
+        capped = with_log(tokens, config=config, rebuilding=True, may_observe=False)
+        assert isinstance(next_step(replace(capped, rebuilding=False)), Reflect)
+        assert isinstance(next_step(capped), Wait)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.context.model import Turn
 from app.context.rendering.pairing import Pairing
-from app.memory.spans import _pair, ended_at, group_start, groups, merged, ranges, safe_span
+from app.memory.spans import _pair, ended_at, group_start, groups, merged, ranges, readable, safe_span
 from app.sessions.model import Kind, Message, Part, Role
 from app.sessions.wire import normalise
 
@@ -161,6 +161,30 @@ def test_a_span_is_limited_where_more_was_wanted_than_one_call_may_be_shown(
 
     assert span is not None
     assert span.limited is limited
+
+
+def test_a_limited_span_that_is_cut_at_a_boundary_is_limited_still() -> None:
+    messages = log("u a u a")
+    span = safe_span(messages, want_tokens=40, limit_tokens=30)
+    cut = span and ended_at(span, messages, {2}, least_tokens=0)
+
+    assert cut is not None
+    assert (cut.to_seq, cut.limited) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("written", "limit", "expected"),
+    [
+        pytest.param("u", 5, None, id="one beyond the limit"),
+        pytest.param("u a", 5, 2, id="with the next"),
+        pytest.param("u a", 20, None, id="as much as the limit"),
+        pytest.param("u a u", 20, 3, id="more than the limit"),
+    ],
+)
+def test_so_much_is_read_that_a_span_is_known_to_be_limited(written: str, limit: int, expected: int | None) -> None:
+    found = readable(log(written), limit_tokens=limit, full=False)
+
+    assert (found and len(found)) == expected
 
 
 def test_a_span_past_its_patience_takes_open_calls() -> None:
