@@ -64,6 +64,8 @@ def test_reasoning_counts_nothing() -> None:
         ({"type": "image", "url": "u", "width": 9_000, "height": 9_000}, 1_600),
         ({"type": "image", "url": "u", "width": 1, "height": 1}, 1),
         ({"type": "image", "url": "u", "width": "750", "height": 100}, IMAGE_TOKENS),
+        ({"type": "image", "url": "u", "width": 750}, IMAGE_TOKENS),
+        ({"type": "image", "url": "u", "width": 0, "height": 100}, IMAGE_TOKENS),
         ({"type": "image", "data": "A" * 76_000}, 300),
         ({"type": "image", "data": "A" * 4_000_000}, 1_600),
         ({"type": "file", "file_id": "f"}, FILE_TOKENS),

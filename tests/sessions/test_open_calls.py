@@ -31,6 +31,10 @@ def test_an_id_used_again_is_that_of_the_newest_message_s_call() -> None:
     assert list(calls.held()) == [1]
     assert calls.answered(result("a")) == 1
 
+    calls = waiting(call("a"), call("a"), at_once=True)
+    calls.called(call("a"), 2, message=10)
+    assert list(calls.held()) == [2]
+
 
 def test_calls_of_one_message_that_share_an_id_are_answered_in_order() -> None:
     calls = waiting(call("a"), call("a"), at_once=True)

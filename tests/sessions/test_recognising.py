@@ -21,6 +21,8 @@ MARK = "[redacted: hook]"
         (f"{MARK}, then {MARK}", "Ultra and then Enigma", False),
         (f"a{MARK}a", "a", False),
         (f"{MARK}x{MARK}x", "ax", False),
+        (f"{MARK}x{MARK}x{MARK}", "axa", False),
+        (f"ax{MARK}x{MARK}a", "axba", False),
         ({"n": 1, "text": MARK}, {"text": "Ultra", "n": 1}, True),
         ({"n": 1, "text": MARK}, {"text": "Ultra", "n": 2}, False),
         ({"text": MARK}, {"text": "Ultra", "n": 1}, False),
