@@ -234,6 +234,16 @@ async def test_an_append_has_the_memory_looked_at_where_there_is_a_reason(
     assert (result.memory.due, found["requested"], found["asked"]) == (due, requested, requested is not None)
 
 
+async def test_another_model_is_told_from_the_last_that_was_named(database: Database) -> None:
+    """A turn without a word of the model, as a user's, is between the two."""
+    store, common = AppendStore(database), {"key": "s", "resource_id": None, "defaults": DEFAULTS}
+    for turn, usage in enumerate((ActorUsage(model="m"), None, OTHER_MODEL)):
+        await appended(store, messages=[replace(FIRST, id=f"m-{turn}")], usage=usage, **common)
+        async with database.connection() as connection:
+            await connection.execute("UPDATE memories SET buffered_tokens = 20")
+    assert (await left(database, "s"))["memories"]["requested"] == "activate"
+
+
 @pytest.mark.parametrize(("tokens", "due"), [(49, False), (50, True)])
 async def test_a_first_append_has_the_memory_looked_at_from_the_threshold_on(
     database: Database, tokens: int, due: bool
