@@ -14,12 +14,13 @@ def note(number: int, text: str) -> Observation:
     return replace(observation(number), id=-number, text=text, items=())
 
 
-def test_a_note_is_written_once_and_anew_at_another_day_or_with_another_text() -> None:
+def test_a_note_is_written_once_and_anew_at_another_day_or_with_another_text_or_title() -> None:
     first = observation_block(note(1, "It rains."), anchor=ANCHOR)
 
     assert observation_block(note(1, "It rains."), anchor=ANCHOR) is first
     assert observation_block(note(1, "It rains."), anchor=date(2026, 9, 2)) is not first
     assert "It snows." in observation_block(note(1, "It snows."), anchor=ANCHOR).text
+    assert "monday" in observation_block(replace(note(1, "It rains."), conversation="monday"), anchor=ANCHOR).text
 
 
 def test_as_many_blocks_are_kept_as_the_limit_says() -> None:
