@@ -252,6 +252,13 @@ async def test_a_first_append_has_the_memory_looked_at_from_the_threshold_on(
     assert (await appended(AppendStore(database), messages=new, defaults=DEFAULTS, **common)).memory.due is due
 
 
+async def test_a_session_that_begins_with_an_old_message_is_dated_from_today(database: Database) -> None:
+    old = replace(FIRST, created_at=datetime(2020, 1, 1, tzinfo=UTC))
+    common = {"key": "s", "resource_id": None, "usage": None, "defaults": DEFAULTS}
+    await appended(AppendStore(database), messages=[old], **common)
+    assert (await left(database, "s"))["sessions"]["anchor_date"] > "2020-01-02"
+
+
 STORE_ANOTHER = """
 INSERT INTO messages SELECT (jsonb_populate_record(m, jsonb_build_object('id', $1::text, 'seq', s.next_seq))).*
 FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.seq = 1

@@ -4,6 +4,8 @@ import pytest
 
 from app.context.compile import compile_context
 from app.context.model import Format
+from app.context.rendering.anthropic import CACHEABLE, EPHEMERAL
+from app.context.rendering.thread import Thread
 from app.sessions.model import Part
 from tests.context.building import (
     ask,
@@ -48,6 +50,13 @@ def test_neighbours_of_one_role_become_one_message() -> None:
         {"role": "user", "content": [text("a"), text("b")]},
         {"role": "assistant", "content": [text("c"), text("d") | MARK]},
     ]
+
+
+def test_a_breakpoint_is_on_the_last_block_that_may_have_one() -> None:
+    thread = Thread()
+    thread.add("assistant", [text("a"), {"type": "thinking", "thinking": "b", "signature": "c2ln"}])
+    thread.mark("cache_control", EPHEMERAL, types=CACHEABLE)
+    assert ["cache_control" in part for part in thread.messages[0]["content"]] == [True, False]
 
 
 JPEG = {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "aGk="}}
