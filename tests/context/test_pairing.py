@@ -103,8 +103,7 @@ def test_a_call_after_an_erased_result_closes_all_that_are_open() -> None:
 
 
 def test_what_a_user_says_is_no_erased_result_where_nothing_is_left_of_it() -> None:
-    said = (assistant(call("c1"), call("c2")), user(), tool(result("c1")))
-    assert paired(*said) == shown(said[0], said[2])
+    assert paired(assistant(call("c1")), user()) == shown(assistant(call("c1")))
 
 
 def test_an_erased_result_without_a_call_closes_none_of_the_next() -> None:
@@ -151,20 +150,6 @@ def test_a_numbered_id_never_meets_one_that_is_there() -> None:
 def test_blank_texts_say_nothing_and_close_nothing() -> None:
     said = (assistant(call("c1")), user(" \n"), assistant(text("")), tool(result("c1")))
     assert paired(*said) == shown(said[0], said[3])
-
-
-@pytest.mark.parametrize("blank", [assistant(), system(), user(" ")])
-def test_a_call_is_closed_at_the_end_where_a_blank_was_said_behind_the_results(
-    blank: tuple[Role, tuple[Part, ...]],
-) -> None:
-    said = (assistant(call("c1"), call("c2")), tool(result("c1")), blank)
-    assert paired(*said) == paired(*said, assistant()) == shown(*said[:2], tool(result("c2", NONE)))
-    assert paired(*said, tool(result("c2"))) == shown(*said[:2], tool(result("c2")))
-
-
-def test_a_blank_of_the_assistant_among_its_calls_leaves_them_to_wait() -> None:
-    said = (assistant(call("c1")), assistant(), assistant(call("c2")), assistant(" "))
-    assert paired(*said) == shown(said[0], said[2])
 
 
 def test_a_result_without_an_id_answers_a_call_that_has_one() -> None:

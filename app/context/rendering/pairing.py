@@ -82,7 +82,6 @@ class Pairing:
         self._answered = False  # results of the open calls came: the assistant's message is over
         self._turn = 0
         self._erased = False  # and some of them were erased; whose they were went with them
-        self._over = False  # what was said last is blank, and of one whose words would have closed the calls
         self._used: set[str] = set()
         self._counts: dict[str, int] = {}  # of an id that was used, the last number behind it
 
@@ -92,8 +91,6 @@ class Pairing:
         if turn.role is Role.TOOL and not turn.parts:
             self._erased = self._answered = True
         parts = [part for part in turn.parts if self._visible(part)]
-        blank = not parts and turn.role is not Role.TOOL
-        self._over = blank and (self._over or self._closes(turn.role, parts))
         if turn.role is not Role.ASSISTANT:  # whose results are a provider's own tool's and stand where they came
             parts.sort(key=lambda part: not _is_result(part))
         for is_result, run in groupby(parts, key=_is_result):
@@ -103,10 +100,9 @@ class Pairing:
     def ending(self) -> Iterator[Said]:
         """What follows the last turn, and is not part of the prefix: results that were erased will not come.
 
-        Nor are those waited for behind which somebody spoke, though only blanks. Providers refuse a call without one.
-        Else the calls are left to wait for theirs.
+        Providers refuse a call without one. Where none was erased the calls are left to wait for theirs.
         """
-        if self._open and (self._erased or self._over):
+        if self._open and self._erased:
             yield Said(Role.TOOL, self._closing())
 
     def takes(self, call_id: str) -> bool:
