@@ -368,21 +368,28 @@ async def test_what_a_reflection_condensed_before_it_comes_back_as_it_was(servic
     assert (await erase(service, message="m-4"))["rows"]["reflections"] == 0
 
 
+async def take_out_lisbon(service: Service) -> int:
+    """Edit the only reflection so that no line of it tells of Lisbon. Answers the id of what took its place."""
+    (note,) = (await service.get("/sessions/s1/memory/reflections"))["items"]
+    assert "Lisbon" in note["text"]
+    kept = "\n".join(line for line in note["text"].splitlines() if "Lisbon" not in line)
+    edited = await service.client.patch(f"/sessions/s1/memory/reflections/{note['id']}", json={"text": kept})
+    assert edited.status_code == 200, edited.text
+    taken_out: int = edited.json()["id"]
+    return taken_out
+
+
 async def test_what_an_operator_took_out_of_a_reflection_does_not_come_back_with_what_it_condensed(
     service: Service,
 ) -> None:
     await observed(service)
     await ask(service, "reflect")
-    (note,) = (await service.get("/sessions/s1/memory/reflections"))["items"]
-    kept = "\n".join(line for line in note["text"].splitlines() if "Lisbon" not in line)
-    edited = await service.client.patch(f"/sessions/s1/memory/reflections/{note['id']}", json={"text": kept})
-    assert edited.status_code == 200, edited.text
+    await take_out_lisbon(service)
     before = await log(service)
     await erase(service)
     memory = await rest(service)
     found = await service.client.post("/sessions/s1/recall", json={"query": "Lisbon", "kinds": ["observations"]})
 
-    assert "Lisbon" in note["text"]
     assert "Porto" in before
     assert "Lisbon" not in before
     assert ("Porto" in await log(service), "Lisbon" in await log(service)) == (True, False)
@@ -397,10 +404,7 @@ async def test_what_was_taken_out_of_a_reflection_does_not_come_back_in_a_branch
     await observed(service)
     await ask(service, "reflect")
     await say(service, "What is new?")
-    (note,) = (await service.get("/sessions/s1/memory/reflections"))["items"]
-    kept = "\n".join(line for line in note["text"].splitlines() if "Lisbon" not in line)
-    edited = await service.client.patch(f"/sessions/s1/memory/reflections/{note['id']}", json={"text": kept})
-    assert edited.status_code == 200, edited.text
+    await take_out_lisbon(service)
     await say(service, "And now?")
     await erase(service)
     await rest(service)
@@ -415,13 +419,9 @@ async def test_what_was_taken_out_of_a_reflection_that_was_deleted_then_does_not
 ) -> None:
     await observed(service)
     await ask(service, "reflect")
-    (note,) = (await service.get("/sessions/s1/memory/reflections"))["items"]
-    kept = "\n".join(line for line in note["text"].splitlines() if "Lisbon" not in line)
-    path = "/sessions/s1/memory/reflections"
-    edited = await service.client.patch(f"{path}/{note['id']}", json={"text": kept})
+    edited = await take_out_lisbon(service)
     await say(service, "And now?")
-    deleted = await service.client.delete(f"{path}/{edited.json()['id']}")
-    assert (edited.status_code, deleted.status_code) == (200, 200)
+    assert (await service.client.delete(f"/sessions/s1/memory/reflections/{edited}")).status_code == 200
     await erase(service)
     assert (await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 5})).status_code == 201
     memory = await rest(service, "s2")
