@@ -25,7 +25,7 @@ from app.artifacts.service import ArtifactService
 from app.kit.auth import Access, Guarded, Tenant, needs, sharer_of
 from app.kit.conditions import Conditions, Expected, has_etag
 from app.kit.direct import Sent
-from app.kit.errors import Invalid
+from app.kit.errors import FieldError, Invalid
 from app.kit.openapi import BYTES
 from app.kit.paging import NUMBER_MAX, PAGE_DEFAULT, Cursor, Limit, not_of_this_list, paged, read_cursor
 from app.kit.problems import problem_responses
@@ -146,7 +146,8 @@ async def delete_artifact(
 
 def _media_type(given: str) -> str:
     if not is_media_type(given):
-        raise Invalid.told_at("Content-Type", f"not a media type of at most {MEDIA_TYPE_CHARS_MAX} characters")
+        detail = f"not a media type of at most {MEDIA_TYPE_CHARS_MAX} characters"
+        raise Invalid.naming(FieldError("Content-Type", detail))
     return given
 
 

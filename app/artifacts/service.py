@@ -20,7 +20,7 @@ from app.artifacts.schemas import GrepIn
 from app.artifacts.store import ArtifactStore, Put
 from app.kit.conditions import Conditions
 from app.kit.db import Tx
-from app.kit.errors import Invalid, Unavailable
+from app.kit.errors import FieldError, Invalid, Unavailable
 from app.kit.queueing import Shared
 from app.redaction.model import OFF, Redaction
 from app.sessions.errors import SessionNotFound
@@ -178,7 +178,7 @@ class ArtifactService:
                 content = await self.content(key, artifact, 0, artifact.size)
                 return artifact, await self._searched(content, asked)
         except PatternError as error:
-            raise Invalid.told_at("/pattern", str(error)) from error
+            raise Invalid.naming(FieldError("/pattern", str(error))) from error
         except NotText as error:
             raise _not_text(name, error) from error
 

@@ -59,19 +59,14 @@ class DomainError(Exception):
 
     @classmethod
     def at(cls, pointer: str, detail: str) -> Self:
-        """What is wrong is one field."""
+        """One field is wrong; the problem's detail is the field's, without the pointer."""
         return cls(detail, errors=[FieldError(pointer, detail)])
 
     @classmethod
-    def of(cls, errors: Sequence[FieldError]) -> Self:
-        """What is wrong are these fields; the detail names the first of them too, for whoever reads that alone."""
+    def naming(cls, *errors: FieldError) -> Self:
+        """These fields are wrong; the problem's detail names the first ``DETAILED`` of them by their pointers."""
         told = (f"{error.pointer}: {error.detail}".removeprefix(": ") for error in errors[:DETAILED])
         return cls("; ".join(told), errors=errors)
-
-    @classmethod
-    def told_at(cls, pointer: str, detail: str) -> Self:
-        """As ``of`` one field."""
-        return cls.of([FieldError(pointer, detail)])
 
 
 class Invalid(DomainError):

@@ -34,4 +34,4 @@ def check_parameters(query: bytes, known: Collection[str]) -> None:
     if told := too_many_errors(len(errors)):
         raise Invalid(told)
     if errors:
-        raise Invalid.of(errors)
+        raise Invalid.naming(*errors)

@@ -131,7 +131,7 @@ async def _domain_error(_request: Request, error: Exception) -> Response:
 async def _invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - narrows the type the framework hands over
     parameters: Collection[str] = getattr(request.scope.get("route"), "query_parameters", ())
-    return problem_of(Invalid.of([_field_error(found, parameters) for found in error.errors()]))
+    return problem_of(Invalid.naming(*(_field_error(found, parameters) for found in error.errors())))
 
 
 def _field_error(found: Mapping[str, Any], parameters: Collection[str]) -> FieldError:

@@ -109,5 +109,5 @@ def read_config(config: dict[str, Any]) -> dict[str, Any]:
         if too_many := too_many_errors(error.error_count()):
             raise Invalid.at("/config", too_many) from error
         fields = [FieldError(json_pointer("config", *found["loc"]), invalid_detail(found)) for found in error.errors()]
-        raise Invalid.of(fields) from error
+        raise Invalid.naming(*fields) from error
     return read.model_dump(include=read.model_fields_set)

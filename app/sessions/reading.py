@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Sequence
 
-from app.kit.errors import Invalid
+from app.kit.errors import FieldError, Invalid
 from app.kit.json import dumps
 from app.redaction.model import Redact, redacted_json
 from app.sessions.counting import message_tokens
@@ -55,7 +55,7 @@ def read_message(
     try:
         seen = normalise(raw)
     except WireError as error:
-        raise Invalid.told_at(at + error.pointer, error.detail) from error
+        raise Invalid.naming(FieldError(at + error.pointer, error.detail)) from error
     _check_size(raw if message.metadata is None else {**raw, "metadata": message.metadata}, at, bytes_max)
     parts, metadata, name = seen.parts, message.metadata, raw.get("name")
     if redact is not None:
@@ -77,7 +77,7 @@ def read_message(
 
 def _check_metadata(message: MessageIn, at: str) -> None:
     if message.metadata is not None and (flaw := first_flaw(message.metadata)):
-        raise Invalid.told_at(f"{at}/metadata{flaw.pointer}", flaw.detail)
+        raise Invalid.naming(FieldError(f"{at}/metadata{flaw.pointer}", flaw.detail))
 
 
 def _check_size(raw: dict[str, object], at: str, bytes_max: int | None) -> None:
@@ -90,7 +90,6 @@ def _refuse_repeated_ids(messages: Sequence[NewMessage]) -> None:
     first: dict[str, int] = {}
     for index, message in enumerate(messages):
         if message.id in first:
-            raise Invalid.told_at(
-                f"/messages/{index}/id", f"the id '{message.id}' is used by message {first[message.id]} already"
-            )
+            detail = f"the id '{message.id}' is used by message {first[message.id]} already"
+            raise Invalid.naming(FieldError(f"/messages/{index}/id", detail))
         first[message.id] = index

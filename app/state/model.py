@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from app.kit.errors import FieldError
 from app.kit.json import dumps
 from app.state.errors import StateTooLarge
 from app.state.templates import Scope, scope_of
@@ -91,7 +92,7 @@ def check_size(value: Any, pointer: str, config: StateConfig) -> None:
     """Raises StateTooLarge."""
     if len(dumps(value)) > config.value_bytes_max:
         detail = f"a value may have at most {config.value_bytes_max} bytes (DAYBOOK_STATE__VALUE_BYTES_MAX)"
-        raise StateTooLarge.told_at(pointer, detail)
+        raise StateTooLarge.naming(FieldError(pointer, detail))
 
 
 def _sizes(sizes: Mapping[str, int], scope: Scope) -> list[int]:

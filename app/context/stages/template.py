@@ -45,12 +45,12 @@ def _filled(templates: Sequence[str], values: Mapping[str, Any], limits: Context
             rendered = render(template, values, chars_max=min(most, room))
         except RenderedTooLarge as error:
             told = f"{error} ({TEXT_SETTING})" if room >= most else all_too_large(limits)
-            raise TooLarge.told_at(pointer, told) from error
+            raise TooLarge.naming(FieldError(pointer, told)) from error
         texts.append(rendered.text)
         room -= len(rendered.text)
         missing += (FieldError(pointer, no_value(name)) for name in rendered.missing)
     if too_many := too_many_errors(len(missing)):
         raise Invalid.at("/system", too_many)
     if missing:
-        raise Invalid.of(missing)
+        raise Invalid.naming(*missing)
     return texts

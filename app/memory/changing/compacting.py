@@ -13,7 +13,7 @@ from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from app.kit.db import Database, Tx
-from app.kit.errors import Invalid, Unavailable
+from app.kit.errors import FieldError, Invalid, Unavailable
 from app.kit.tokens import text_tokens
 from app.memory import locking_store
 from app.memory.changing import summary_store
@@ -112,12 +112,13 @@ class Compacting:
     async def _end(self, tx: Tx, locked: Locked, up_to_seq: int) -> int:
         """The end of the last whole group up to there, but for the newest group, which stays. Raises Invalid."""
         if up_to_seq > locked.last_seq:
-            raise Invalid.told_at("/up_to_seq", f"the newest message is {locked.last_seq}")
+            raise Invalid.naming(FieldError("/up_to_seq", f"the newest message is {locked.last_seq}"))
         newest = await start_of_group(tx, locked.session_id, locked.newest_seq)
         wanted = min(up_to_seq, newest - 1)
         end = await start_of_group(tx, locked.session_id, wanted + 1) - 1
         if end < 1:
-            raise Invalid.told_at("/up_to_seq", "no group of messages ends up to there and before the newest one")
+            detail = "no group of messages ends up to there and before the newest one"
+            raise Invalid.naming(FieldError("/up_to_seq", detail))
         return end
 
     async def _leaving(self, tx: Tx, locked: Locked, end: int) -> Leaving:
@@ -143,7 +144,7 @@ class Compacting:
             detail = (
                 f"{leaving.tokens} tokens of messages are in no note; more than {EXTRACT_TOKENS_MAX} need a summary"
             )
-            raise Invalid.told_at("/summary", detail)
+            raise Invalid.naming(FieldError("/summary", detail))
         found = [
             message
             for first, last in leaving.untold
