@@ -1,7 +1,7 @@
 """The reads of what waits, works and fails: of all for ``/metrics`` and ``doctor``, of a tenant for ``/overview``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -9,9 +9,11 @@ from typing import Any
 
 from app.kit.db import Database, Row
 from app.memory.status import MemoryStatus, memory_status
+from app.sessions.model import QueueState
 
 WAITING_MAX = 1_000  # sessions of one shared memory whose oldest message is looked for
 OWN_MAX, OWN_WAITING_MAX = 1_000, 20  # the same for one tenant: memories due, and to come; sessions of a shared one
+OF_QUEUE = [field.name for field in fields(QueueState)]  # each is a column of a backlog
 CAUSES_MAX, FAILED_MAX = 10, 5  # causes of failures that are told, and sessions of each
 
 # A group is told of by ``memory_status``, and the age is that of its messages: of a memory that sessions share, of so
@@ -157,16 +159,8 @@ class BacklogStore:
 def _backlog_of(rows: Sequence[Row], ages: Sequence[float], *, attempts_max: int) -> Backlog:
     standing, tokens = dict[MemoryStatus, Standing](), [0] * (len(ages) + 1)
     for row in rows:
-        status = memory_status(
-            enabled=True,
-            due=row["due"],
-            due_at=row["due_at"],
-            lease_owner="somebody" if row["leased"] else None,
-            lease_step=row["lease_step"],
-            attempts=row["attempts"],
-            attempts_max=attempts_max,
-            paused=row["paused"],
-        )
+        state = QueueState(**{name: row[name] for name in OF_QUEUE})
+        status = memory_status(state, enabled=True, attempts_max=attempts_max)
         former = standing.get(status, Standing())
         standing[status] = Standing(
             memories=former.memories + row["memories"],

@@ -10,6 +10,7 @@ from app.memory.rows import ranges_of
 from app.memory.rules import Rules
 from app.memory.spending import Account, Accounts, Cap, Caps, allowance
 from app.memory.status import MemoryStatus, memory_status
+from app.sessions.store import queue_state_of
 
 ROLES = ("observer", "reflector")
 RETRIES = frozenset({MemoryStatus.BACKING_OFF, MemoryStatus.STALLED, MemoryStatus.PAUSED})
@@ -17,16 +18,7 @@ RETRIES = frozenset({MemoryStatus.BACKING_OFF, MemoryStatus.STALLED, MemoryStatu
 
 def memory_told(row: Row, rules: Rules, *, attempts_max: int) -> dict[str, Any]:
     """As a ``MemoryOut``, but for what is not of the row: its observer, reflector and spending."""
-    status = memory_status(
-        enabled=rules.enabled,
-        due=row["due"],
-        due_at=row["due_at"],
-        lease_owner=row["lease_owner"],
-        lease_step=row["lease_step"],
-        attempts=row["attempts"] or 0,
-        attempts_max=attempts_max,
-        paused=bool(row["paused"]),
-    )
+    status = memory_status(queue_state_of(row), enabled=rules.enabled, attempts_max=attempts_max)
     return {
         "session": row["key"],
         "scope": row["scope"] or rules.scope,

@@ -58,16 +58,7 @@ class MemoryService:
     def summary(self, counters: MemoryCounters) -> dict[str, Any]:
         rules = self.rules(counters.config)
         return {
-            "status": memory_status(
-                enabled=rules.enabled,
-                due=counters.due,
-                due_at=counters.due_at,
-                lease_owner=counters.lease_owner,
-                lease_step=counters.lease_step,
-                attempts=counters.attempts,
-                attempts_max=self.attempts_max,
-                paused=counters.paused,
-            ),
+            "status": memory_status(counters.queue, enabled=rules.enabled, attempts_max=self.attempts_max),
             "pending_tokens": counters.pending_tokens,
             "observe_at": rules.message_tokens,
             "observation_tokens": counters.observation_tokens,

@@ -1,6 +1,5 @@
 """The one word for where a memory stands (api.md, Memory)."""
 
-from datetime import datetime
 from enum import StrEnum
 
 from app.memory.policy import has_stalled
@@ -14,6 +13,7 @@ from app.memory.steps import (
     Rebuild,
     Reflect,
 )
+from app.sessions.model import QueueState
 
 
 class MemoryStatus(StrEnum):
@@ -40,29 +40,16 @@ STEPS = {
 }
 
 
-def memory_status(
-    *,
-    enabled: bool,
-    due: bool,
-    due_at: datetime | None,
-    lease_owner: str | None,
-    lease_step: str | None,
-    attempts: int,
-    attempts_max: int,
-    paused: bool,
-) -> MemoryStatus:
-    """``due`` is ``due_at <= now`` by the database's clock: then a lease, if any, has run out.
-
-    ``attempts`` are failures in a row, which has stalled at ``attempts_max``.
-    """
+def memory_status(queue: QueueState, *, enabled: bool, attempts_max: int) -> MemoryStatus:
+    """``enabled`` as the rules say; ``attempts_max``: failures in a row at which a memory has stalled."""
     if not enabled:
         return MemoryStatus.DISABLED
-    if lease_owner is not None and not due:
-        return STEPS.get(lease_step or "", MemoryStatus.DUE)
-    if has_stalled(attempts, attempts_max=attempts_max):
+    if queue.leased and not queue.due:
+        return STEPS.get(queue.lease_step or "", MemoryStatus.DUE)
+    if has_stalled(queue.attempts, attempts_max=attempts_max):
         return MemoryStatus.STALLED
-    if attempts and due_at is not None:
+    if queue.attempts and queue.due_at is not None:
         return MemoryStatus.BACKING_OFF
-    if due:
+    if queue.due:
         return MemoryStatus.DUE
-    return MemoryStatus.PAUSED if paused and due_at is not None else MemoryStatus.IDLE
+    return MemoryStatus.PAUSED if queue.paused and queue.due_at is not None else MemoryStatus.IDLE

@@ -170,22 +170,28 @@ class MemoryDefaults:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryCounters:
-    """A memory's counters, by which its status is told.
+class QueueState:
+    """Where a memory stands in the queue of work.
 
-    ``due``: it can be claimed now. ``attempts``: failures in a row.
+    ``due``: it can be claimed now (``due_at <= now`` by the database's clock), so a lease, if any, has run out.
+    ``attempts``: failures in a row. ``paused``: a cap on cost is reached.
     """
 
+    due: bool
+    due_at: datetime | None
+    leased: bool
+    lease_step: str | None
+    attempts: int
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryCounters:
     memory_id: UUID
     config: dict[str, Any]
     pending_tokens: int
     observation_tokens: int
-    due: bool
-    due_at: datetime | None
-    lease_owner: str | None
-    lease_step: str | None
-    attempts: int
-    paused: bool
+    queue: QueueState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

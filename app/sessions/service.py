@@ -112,7 +112,7 @@ class SessionService:
         self._metrics.appended(messages=fresh, usage=usage if fresh else None)
         if fresh:
             self._on_append(session_id(tenant, key), fresh)
-        if result.memory.due:
+        if result.memory.queue.due:
             self._memory.wake(result.memory.memory_id)
         if wait_ms:
             return result, await self._summary_after(result, wait_ms)

@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 from app.kit.db import Database, Row, Tx
 from app.sessions.errors import SessionMoved
 from app.sessions.merging import check_metadata, merged_config, off_of, set_of, unset_of
-from app.sessions.model import MemoryCounters
+from app.sessions.model import MemoryCounters, QueueState
 from app.sessions.waking import DUE, PENDING_SECONDS, ruled_anew
 
 NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
@@ -157,12 +157,19 @@ def counters_of(row: Row) -> MemoryCounters:
         config=row["config"],
         pending_tokens=row["pending_tokens"],
         observation_tokens=row["observation_tokens"],
+        queue=queue_state_of(row),
+    )
+
+
+def queue_state_of(row: Row) -> QueueState:
+    """Also of a row without a memory, whose columns are then NULL."""
+    return QueueState(
         due=row["due"],
         due_at=row["due_at"],
-        lease_owner=row["lease_owner"],
+        leased=row["lease_owner"] is not None,
         lease_step=row["lease_step"],
-        attempts=row["attempts"],
-        paused=row["paused"],
+        attempts=row["attempts"] or 0,
+        paused=bool(row["paused"]),
     )
 
 

@@ -117,7 +117,13 @@ async def left(database: Database, key: str) -> dict[str, Any]:
 def told(result: AppendResult, new: int) -> tuple[Any, ...]:
     """What is answered of the last messages, and of the memory."""
     memory = result.memory
-    counted = (memory.pending_tokens, memory.observation_tokens, memory.due, memory.due_at is None, memory.config)
+    counted = (
+        memory.pending_tokens,
+        memory.observation_tokens,
+        memory.queue.due,
+        memory.queue.due_at is None,
+        memory.config,
+    )
     return result.messages[-new:], result.resource_id, counted
 
 
@@ -231,7 +237,7 @@ async def test_an_append_has_the_memory_looked_at_where_there_is_a_reason(
     result = await appended(store, messages=[replace(FIRST, id="new", **message)], usage=usage, **common)
     found = (await left(database, "s"))["memories"]
 
-    assert (result.memory.due, found["requested"], found["asked"]) == (due, requested, requested is not None)
+    assert (result.memory.queue.due, found["requested"], found["asked"]) == (due, requested, requested is not None)
 
 
 async def test_another_model_is_told_from_the_last_that_was_named(database: Database) -> None:
@@ -249,7 +255,7 @@ async def test_a_first_append_has_the_memory_looked_at_from_the_threshold_on(
     database: Database, tokens: int, due: bool
 ) -> None:
     new, common = [replace(FIRST, tokens=tokens)], {"key": "s", "resource_id": None, "usage": None}
-    assert (await appended(AppendStore(database), messages=new, defaults=DEFAULTS, **common)).memory.due is due
+    assert (await appended(AppendStore(database), messages=new, defaults=DEFAULTS, **common)).memory.queue.due is due
 
 
 async def test_a_session_that_begins_with_an_old_message_is_dated_from_today(database: Database) -> None:
