@@ -21,7 +21,7 @@ from app.memory.reflection_store import discard_ahead
 from app.memory.rows import loaded_of, standing_of
 from app.memory.spans import readable
 from app.memory.steps import NEVER, UNFINISHED
-from app.memory.version_store import add_version
+from app.memory.version_store import ADD_SHARED_VERSION, ADD_VERSION
 from app.sessions.message_store import message_of
 from app.sessions.model import Message
 
@@ -239,11 +239,14 @@ class MemoryStore:
         await tx.execute(COUNT_USAGE, memory_id, usage)
 
     async def add_version(self, tx: Tx, memory_id: UUID, cause: str, moved: Sequence[UUID]) -> None:
-        """Note the cause, counters and cursors of the version just made. Call it last: it reads the updated rows.
+        """Record what the version just made was: its cause and cursors. Call it last: it reads the updated rows.
 
-        ``moved`` are the sessions that the step was about, at least one.
+        ``moved``: at least one session of the memory, and every one whose cursor or tail has moved.
         """
-        await add_version(tx, memory_id, cause, moved)
+        if memory_id in moved:
+            await tx.execute(ADD_VERSION, memory_id, cause)
+        else:
+            await tx.execute(ADD_SHARED_VERSION, memory_id, cause, moved)
         self._metrics.versioned(cause)
 
     async def add_runs(self, tx: Tx, lease: Lease, runs: Sequence[Run], *, shown: UUID | None = None) -> None:

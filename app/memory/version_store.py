@@ -4,11 +4,6 @@ A session's own memory has its one cursor in the version's row. A memory that se
 moved since the version before, so that a version costs what it changed, and not what there is (docs/decisions/0046).
 """
 
-from collections.abc import Sequence
-from uuid import UUID
-
-from app.kit.db import Tx
-
 ADD_VERSION = """/* add_version */
 INSERT INTO memory_versions (memory_id, version, cause, anchor_date, current_task, suggested_response, cursors)
 SELECT m.id, m.log_version, $2, s.anchor_date, m.current_task, m.suggested_response,
@@ -49,11 +44,3 @@ SELECT m.id, m.log_version, $2, greatest((SELECT max(anchor_date) FROM stands), 
        m.suggested_response, '{}'
 FROM memories m WHERE m.id = $1
 """
-
-
-async def add_version(tx: Tx, memory_id: UUID, cause: str, moved: Sequence[UUID]) -> None:
-    """``moved`` are sessions of the memory, at least one, and all of which a cursor or the tail is another now."""
-    if memory_id in moved:
-        await tx.execute(ADD_VERSION, memory_id, cause)
-    else:
-        await tx.execute(ADD_SHARED_VERSION, memory_id, cause, moved)
