@@ -6,7 +6,6 @@ from enum import StrEnum
 from itertools import dropwhile
 from math import inf
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from app.kit.patterns import lazy_pattern
 from app.kit.tokens import text_tokens
@@ -14,12 +13,11 @@ from app.kit.words import terms
 from app.memory.grounding.checking import stands_on
 from app.memory.grounding.sources import Grounds, Source, item_source, message_source
 from app.memory.log import render
-from app.memory.model import Cite, Item, Parsed, Priority, Ranges
+from app.memory.model import Cite, ExtractorInput, Item, ObserverInput, Parsed, Priority, Ranges
 from app.memory.prompts import examples
 from app.memory.protected import irreplaceable, lost, with_lines
 from app.memory.rules import SHRINK_FROM_TOKENS
 from app.memory.spans import groups, merged
-from app.sessions.model import Message
 
 EXAMPLE_SHARE: Final = 0.5  # of an example's words: where so many were said, it may have been observed
 _NAME: Final = lazy_pattern("#[0-9]+")
@@ -76,26 +74,19 @@ def tokens_of(items: Sequence[Item]) -> int:
     return text_tokens(render(items))
 
 
-def judge_observation(
-    parsed: Parsed,
-    *,
-    source: Sequence[Message],
-    source_tokens: int,
-    output_tokens: int,
-    cut_off: bool,
-    timezone: ZoneInfo,
-    earlier: Sequence[Item] = (),
-) -> Verdict:
-    """An observer's lines against the messages of their span; names may also stand in the ``earlier`` lines.
+def judge_observation(parsed: Parsed, source: ObserverInput, *, tokens: int, cut_off: bool) -> Verdict:
+    """An observer's lines against the messages of their span; names may also stand in the earlier lines.
 
-    Those of up to SHRINK_FROM_TOKENS need not shrink, and become at most the ``output_tokens`` that were asked for. Of
-    little, or of one group alone, a line may have no word: of more it would take the place of all that was said.
+    The lines of a span of over SHRINK_FROM_TOKENS ``tokens`` have to be smaller than it, those of another to keep to
+    the output that was asked for. A line without a word of the span is rejected where it would stand for much: for
+    more than one group, of more than so many tokens.
     """
-    sources = [message_source(message, timezone) for message in source]
-    within: Ranges = ((source[0].seq, source[-1].seq),)
-    most = source_tokens - 1 if source_tokens > SHRINK_FROM_TOKENS else output_tokens
-    known = [item_source(item) for item in earlier]
-    much = source_tokens > SHRINK_FROM_TOKENS and len(groups(source)) > 1
+    messages, large = source.messages, tokens > SHRINK_FROM_TOKENS
+    sources = [message_source(message, source.timezone) for message in messages]
+    within: Ranges = ((messages[0].seq, messages[-1].seq),)
+    most = tokens - 1 if large else source.output_tokens
+    known = [item_source(item) for item in source.earlier]
+    much = large and len(groups(messages)) > 1
     return _judge(parsed, sources, known=known, within=within, tokens_max=most, cut_off=cut_off, replaces=much)
 
 
@@ -118,11 +109,10 @@ def judge_reflection(
     return _judge(parsed, sources, within=within, tokens_max=most, cut_off=cut_off, size=size, replaces=True)
 
 
-def judge_facts(
-    parsed: Parsed, *, items: Sequence[Item], messages: Sequence[Message], cut_off: bool, timezone: ZoneInfo
-) -> Verdict:
+def judge_facts(parsed: Parsed, source: ExtractorInput, *, cut_off: bool) -> Verdict:
     """An extractor's lines against the lines or messages they were taken from; there may be none worth taking."""
-    sources = [*map(item_source, items), *(message_source(message, timezone) for message in messages)]
+    messages = (message_source(message, source.timezone) for message in source.messages)
+    sources = [*map(item_source, source.items), *messages]
     within = merged(span for source in sources for span in source.seqs)
     verdict = _judge(parsed, sources, within=within, tokens_max=None, cut_off=cut_off)
     nothing = verdict.rejected is Rejection.EMPTY and parsed.complete

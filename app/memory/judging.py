@@ -25,15 +25,7 @@ def judged_observation(draft: Draft, source: ObserverInput, *, tokens: int, task
     parsed, messages = parse(draft.text), in_sight(source.messages, source.tools)
     if not draft.cut_off:  # which is rejected whatever it says
         parsed = vetted(dated(parsed, messages, source.timezone), message_voices(messages), task=task)
-    return judge_observation(
-        parsed,
-        source=messages,
-        source_tokens=tokens,
-        output_tokens=source.output_tokens,
-        cut_off=draft.cut_off,
-        timezone=source.timezone,
-        earlier=source.earlier,
-    )
+    return judge_observation(parsed, replace(source, messages=messages), tokens=tokens, cut_off=draft.cut_off)
 
 
 def in_sight(messages: Sequence[Message], tools: ToolTokens) -> tuple[Message, ...]:
@@ -116,10 +108,4 @@ def judged_facts(draft: Draft, source: ExtractorInput) -> Verdict:
     parsed, messages = parse(draft.text), in_sight(source.messages, source.tools)
     if not draft.cut_off:
         parsed = vetted(parsed, (*item_voices(source.items), *message_voices(messages)))
-    return judge_facts(
-        parsed,
-        items=source.items,
-        messages=messages,
-        cut_off=draft.cut_off,
-        timezone=source.timezone,
-    )
+    return judge_facts(parsed, replace(source, messages=messages), cut_off=draft.cut_off)

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -15,7 +14,7 @@ from app.memory.gates import (
     restore,
 )
 from app.memory.log import render
-from app.memory.model import Cite, Detail, Item, Parsed, Priority
+from app.memory.model import Cite, Detail, ExtractorInput, Item, ObserverInput, Parsed, Priority
 from tests.memory.building import said
 from tests.steps import steps
 
@@ -37,11 +36,9 @@ def observed(
 ) -> Verdict:
     return judge_observation(
         Parsed(items=items, repetitive=repetitive),
-        source=SOURCE,
-        source_tokens=source_tokens,
-        output_tokens=output_tokens,
+        ObserverInput(messages=SOURCE, output_tokens=output_tokens),
+        tokens=source_tokens,
         cut_off=cut_off,
-        timezone=ZoneInfo("UTC"),
     )
 
 
@@ -65,11 +62,9 @@ def test_an_example_of_the_prompt_is_no_observation_unless_it_was_said() -> None
     moved = line("User moved from Porto to Lisbon (before: lived in Porto).", (1, 1))
     told = judge_observation(
         Parsed(items=(moved,)),
-        source=[said(1, "I moved to Lisbon last week, from Porto.")],
-        source_tokens=500,
-        output_tokens=4_000,
+        ObserverInput(messages=(said(1, "I moved to Lisbon last week, from Porto."),)),
+        tokens=500,
         cut_off=False,
-        timezone=ZoneInfo("UTC"),
     )
     assert told.items == (moved,)
 
@@ -110,7 +105,7 @@ def test_there_may_be_no_fact_worth_taking(
     lines: int, complete: bool, cut_off: bool, rejected: Rejection | None
 ) -> None:
     parsed = Parsed(items=(line("User likes tea.", (11, 11)),) * lines, complete=complete)
-    verdict = judge_facts(parsed, items=(), messages=SOURCE, cut_off=cut_off, timezone=ZoneInfo("UTC"))
+    verdict = judge_facts(parsed, ExtractorInput(messages=SOURCE), cut_off=cut_off)
 
     assert verdict.rejected is rejected
 
@@ -118,26 +113,17 @@ def test_there_may_be_no_fact_worth_taking(
 def test_facts_cite_the_messages_and_what_the_lines_cite_that_they_are_taken_from() -> None:
     cited = line("User paid.", (3, 4), (11, 11), (20, 20))
     verdict = judge_facts(
-        Parsed(items=(cited,)),
-        items=(line("User paid.", (4, 5)),),
-        messages=SOURCE,
-        cut_off=False,
-        timezone=ZoneInfo("UTC"),
+        Parsed(items=(cited,)), ExtractorInput(items=(line("User paid.", (4, 5)),), messages=SOURCE), cut_off=False
     )
 
     assert verdict.items[0].cites == (Cite(4, 4), Cite(11, 11))
 
 
 def test_every_message_of_the_span_can_be_cited() -> None:
-    source = [said(seq, "I like tea") for seq in (11, 12, 15)]
+    source = tuple(said(seq, "I like tea") for seq in (11, 12, 15))
     cited = line("User likes tea.", (10, 10), (15, 15))
     verdict = judge_observation(
-        Parsed(items=(cited,)),
-        source=source,
-        source_tokens=500,
-        output_tokens=500,
-        cut_off=False,
-        timezone=ZoneInfo("UTC"),
+        Parsed(items=(cited,)), ObserverInput(messages=source, output_tokens=500), tokens=500, cut_off=False
     )
 
     assert verdict.items[0].cites == (Cite(15, 15),)
@@ -178,14 +164,7 @@ def test_an_observation_of_over_500_tokens_has_to_shrink(
 def test_an_observation_that_has_no_word_of_its_source_is_empty_unless_it_is_of_little(text: str) -> None:
     """It took the place of all that was said. A long group that is shown alone may be of nothing to a model."""
     item, cited = line(text, priority=None), line(text, (11, 12), priority=None)
-    alone = judge_observation(
-        Parsed(items=(item,)),
-        source=SOURCE[:1],
-        source_tokens=501,
-        output_tokens=4_000,
-        cut_off=False,
-        timezone=ZoneInfo("UTC"),
-    )
+    alone = judge_observation(Parsed(items=(item,)), ObserverInput(messages=SOURCE[:1]), tokens=501, cut_off=False)
 
     preface = line("Here are the observations:", priority=None)
 
@@ -291,12 +270,9 @@ EARLIER = (
 def test_a_thing_may_be_called_by_a_name_from_all_that_the_observer_was_shown(item: Item, grounded: bool) -> None:
     verdict = judge_observation(
         Parsed(items=(item,)),
-        source=(*SOURCE, said(13, "for the lamp LX5")),
-        source_tokens=500,
-        output_tokens=4_000,
+        ObserverInput(messages=(*SOURCE, said(13, "for the lamp LX5")), earlier=EARLIER),
+        tokens=500,
         cut_off=False,
-        timezone=ZoneInfo("UTC"),
-        earlier=EARLIER,
     )
 
     assert verdict.items[0].uncertain is not grounded

@@ -1,7 +1,6 @@
 """What of the log an observer is shown, and by which day relative dates are told."""
 
 from dataclasses import replace
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from app.kit.tokens import text_tokens
 from app.memory.gates import judge_observation
 from app.memory.log import render
-from app.memory.model import Detail, Item, Priority
+from app.memory.model import Detail, Item, ObserverInput, Priority
 from app.memory.observing import earlier_lines, new_observation
 from app.memory.parsing import parse
 from app.memory.spans import safe_span
@@ -100,14 +99,7 @@ def test_a_task_stands_until_another_or_none_is_told(told: str, task: str | None
     span = safe_span([said("It is booked.")], want_tokens=100)
     assert span is not None
     parsed = parse(f"<observations>\n* The flight is booked.\n</observations>\n{told}")
-    verdict = judge_observation(
-        parsed,
-        source=span.messages,
-        source_tokens=span.tokens,
-        output_tokens=4_000,
-        cut_off=False,
-        timezone=ZoneInfo("UTC"),
-    )
+    verdict = judge_observation(parsed, ObserverInput(messages=span.messages), tokens=span.tokens, cut_off=False)
     before = replace(loaded(), current_task="Book a flight")
     if ahead:
         newest = replace(observation(1), current_task="Book a flight")

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -27,9 +26,7 @@ SPAN = span(RESULT)
 def judged(reply: str, messages: tuple[Message, ...]) -> tuple[Parsed, Verdict]:
     """What the observe step makes of a reply."""
     parsed = vetted(parse(reply), message_voices(messages))
-    verdict = judge_observation(
-        parsed, source=messages, source_tokens=400, output_tokens=4_000, cut_off=False, timezone=ZoneInfo("UTC")
-    )
+    verdict = judge_observation(parsed, ObserverInput(messages=messages), tokens=400, cut_off=False)
     return parsed, verdict
 
 
