@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from app.facts.model import Author, Category
 from app.facts.worth import CONFIRMED_POINTS
-from app.kit.taking import lowest_first
+from app.kit.lazy_greedy import lowest_first
 from app.kit.words import terms
 
 # JSON, or NULL where nothing was known. A tool's or a stranger's word is left out: what stands at the head of every

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from app.kit.taking import lowest_first
+from app.kit.lazy_greedy import lowest_first
 from app.kit.words import overlap, specifics, terms
 from app.memory.cited import joined
 from app.memory.extractive.scoring import Assertion, assertion
