@@ -7,8 +7,8 @@ from typing import Any
 
 from app.context.model import Block, Section, Stability
 from app.context.wording import condensed_title, observed_title
-from app.kit.keeping import kept
 from app.kit.tokens import text_tokens
+from app.kit.weighted_cache import weighted_cache
 from app.memory.log import render
 from app.memory.model import Item, Observation, Reflection
 
@@ -89,7 +89,7 @@ def _characters(block: Block) -> int:
     return len(block.text)
 
 
-@kept(CHARACTERS_KEPT, weight=_characters, key=_as_shown)
+@weighted_cache(CHARACTERS_KEPT, weight=_characters, key=_as_shown)
 def _notes_block(notes: _Notes, section: Section, stability: Stability) -> Block:
     text = f"{notes.title}\n{render(notes.items, anchor=notes.anchor) or notes.text}"
     return text_block(notes.id, section, stability, text)

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from app.kit.db import Row
-from app.kit.keeping import kept
+from app.kit.weighted_cache import weighted_cache
 from app.memory.log import items_from_json
 from app.memory.model import Item, Observation, Ranges, Reflection, Status
 from app.memory.records import Conversation, Fenced, Gap, Loaded, Standing
@@ -169,7 +169,7 @@ def _lines(items: tuple[Item, ...]) -> int:
     return 1 + sum(1 + len(item.whole_text) // LINE_CHARACTERS for item in items)
 
 
-@kept(LINES_KEPT, weight=_lines, key=_as_stored)
+@weighted_cache(LINES_KEPT, weight=_lines, key=_as_stored)
 def _read_items(_kind: str, _note_id: int, _text: str, items: Sequence[Mapping[str, Any]], /) -> tuple[Item, ...]:
     return items_from_json(items)
 

@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 import regex
 
 from app.kit.days import date_phrases
-from app.kit.keeping import kept
 from app.kit.patterns import lazy_pattern
+from app.kit.weighted_cache import weighted_cache
 from app.kit.words import normalized
 from app.recall.languages import ENGLISH, LATIN, WORDS_READ, language_of, stem, stop_words
 
@@ -78,7 +78,7 @@ def _bytes(read: tuple[str, dict[str, int]]) -> int:
     return len(read[0]) + TERM_BYTES * (1 + len(read[1]))
 
 
-@kept(BYTES_KEPT, weight=_bytes, key=lambda text: text)
+@weighted_cache(BYTES_KEPT, weight=_bytes, key=lambda text: text)
 def _with_terms(text: str) -> tuple[str, dict[str, int]]:
     return text, dict(terms(text))
 

@@ -15,8 +15,8 @@ from app.context.explain import decision, least
 from app.context.model import Ask, Block, Decision, Section, Snapshot, Stability, Verdict
 from app.context.wording import known_before, known_line
 from app.facts.standing import Standing, spread
-from app.kit.keeping import kept
 from app.kit.tokens import text_tokens
+from app.kit.weighted_cache import weighted_cache
 
 STAGE: Final = "profile"
 LINE_TOKENS_MIN: Final = 10  # no line is less, for each tells its category and a day
@@ -58,7 +58,7 @@ def _characters(shown: _Shown) -> int:
     return facts + FACT_CHARACTERS + (0 if shown.block is None else len(shown.block.text))
 
 
-@kept(CHARACTERS_KEPT, weight=_characters, key=lambda *asked: asked)
+@weighted_cache(CHARACTERS_KEPT, weight=_characters, key=lambda *asked: asked)
 def _shown(standing: Standing, zone: tzinfo, tokens_max: int) -> _Shown:
     head, lines = _head(standing, zone), _lines(standing, zone)
     fitting = _fitting(map(_cost, lines), tokens_max - text_tokens(head))
