@@ -11,7 +11,7 @@ run again too.
 Nearly every append stores new messages in an existing session. For that there is a short statement of a third of the
 plan's nodes, in one form for a single message and one for several. It does nothing in any other case, nor while
 another transaction has locked the session or its memory; then the general statement follows
-(docs/benchmarks/profile.md). Appends of one message each that arrive at once share a transaction (together.py).
+(docs/benchmarks/profile.md). Appends of one message each that arrive at once share a transaction (group_commit.py).
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -27,16 +27,16 @@ import asyncpg
 from app.kit.db import Database, Row
 from app.kit.json import dumps
 from app.kit.offload import offloaded
+from app.sessions.group_commit import GroupCommit
 from app.sessions.model import ActorUsage, Kind, MemoryCounters, MemoryDefaults, NewMessage, Role, text_of
 from app.sessions.phrases import turns
 from app.sessions.store import COUNTED, counters_of, session_id
-from app.sessions.together import Together
 from app.sessions.waking import woken
 
 APPEND_TRIES = 3
 SEEN_TOO_EARLY = (asyncpg.UniqueViolationError, asyncpg.DivisionByZeroError)  # messages' ids; their session, memory
 HOLD_SESSION = "/* hold_session */ SELECT FROM sessions WHERE id = $1 FOR NO KEY UPDATE"
-TOGETHER_CHARS = 16 * 1024  # of a message that goes with others, as JSON; what is much would have them wait
+GROUP_CHARS = 16 * 1024  # of a message that goes with others, as JSON; what is much would have them wait
 PARTS, LOOK = 4, 11  # where they stand among the arguments
 CLOSING = frozenset({Kind.USER, Kind.TOOL_CALL, Kind.TOOL_RESULT})
 
@@ -222,7 +222,7 @@ class AppendResult:
 class AppendStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._ones = Together(database, APPEND_ONE)
+        self._ones = GroupCommit(database, APPEND_ONE)
 
     async def append(
         self,
@@ -273,7 +273,7 @@ class AppendStore:
 
     async def _one(self, session: UUID, arguments: Sequence[Any]) -> Row:
         """The answer of the short statement for one message, made together with those of others or alone."""
-        row = await self._ones.row(arguments) if len(arguments[PARTS]) <= TOGETHER_CHARS else None
+        row = await self._ones.row(arguments) if len(arguments[PARTS]) <= GROUP_CHARS else None
         return (await self._fetch(session, APPEND_ONE, *arguments))[0] if row is None else row
 
     async def _fetch(self, session: UUID, statement: str, *arguments: Any, waits: bool = False) -> list[Row]:

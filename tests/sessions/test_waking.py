@@ -19,7 +19,7 @@ from app.sessions.ending_store import END
 from app.sessions.model import Kind
 from app.sessions.store import COUNTERS, SESSIONS, SessionStore, session_id
 from tests.sessions.test_append_store import DEFAULTS, FIRST, TENANT
-from tests.sessions.test_together import opened
+from tests.sessions.test_group_commit import opened
 
 SESSION = session_id(TENANT, "s")
 BOUNDARY = replace(FIRST, id="boundary", kind=Kind.BOUNDARY, observe=False)

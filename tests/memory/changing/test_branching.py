@@ -17,7 +17,7 @@ from app.sessions.tables import MessageRow, SessionConfigRow, SessionRow
 from tests.conftest import Service, StartService
 from tests.fuzz import laws
 from tests.journeys.looks import until
-from tests.sessions.test_together import WAITS
+from tests.sessions.test_group_commit import WAITS
 
 PARENT, BRANCHED = "s1", "s2"
 FACTS = ("I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called Rex.", "I like green tea.")

@@ -11,9 +11,9 @@ import asyncpg
 import pytest
 
 from app.kit.db import Database, DatabaseConfig, Tx, is_away
-from app.sessions.append_store import TOGETHER_CHARS, AppendResult, AppendStore
+from app.sessions.append_store import GROUP_CHARS, AppendResult, AppendStore
+from app.sessions.group_commit import GROUP_MAX
 from app.sessions.model import ActorUsage, NewMessage
-from app.sessions.together import TOGETHER_MAX
 from tests.pooler import is_pooled
 from tests.secured import is_as_role
 from tests.sessions.test_append_store import DEFAULTS, FIRST, appended
@@ -111,14 +111,14 @@ async def test_appends_to_one_session_keep_their_order(database: Database, store
 
 
 async def test_a_transaction_has_so_many_at_most(database: Database, store: AppendStore, other: Tx) -> None:
-    count = 2 * TOGETHER_MAX + 1
+    count = 2 * GROUP_MAX + 1
     await asyncio.gather(*(one(store, f"a{n}", FIRST) for n in range(count)))
     await asyncio.gather(*(one(store, f"a{n}", said()) for n in range(count)))
     assert await other.fetchval(TRANSACTIONS) == (count if database.is_guarded else 3)
 
 
 async def test_a_large_message_goes_alone(database: Database, store: AppendStore, other: Tx) -> None:
-    large = said(parts=({"type": "text", "text": "x" * TOGETHER_CHARS},))
+    large = said(parts=({"type": "text", "text": "x" * GROUP_CHARS},))
     found = await asyncio.gather(*(seq(one(store, key, said())) for key in "abc"), seq(one(store, "d", large)))
     assert found == [2, 2, 2, 2]
     assert await other.fetchval(TRANSACTIONS) == (4 if database.is_guarded else 2)
@@ -183,7 +183,7 @@ async def test_what_is_refused_of_one_is_none_of_the_others_where_they_take_seve
     store: AppendStore, other: Tx
 ) -> None:
     """Of 32 KB and more each is a write of its own, and what ends the transaction comes after the fourth."""
-    wide = said(parts=({"type": "text", "text": "\u4e00" * (TOGETHER_CHARS - 100)},))
+    wide = said(parts=({"type": "text", "text": "\u4e00" * (GROUP_CHARS - 100)},))
     assert await asyncio.gather(*(seq(one(store, key, wide)) for key in KEYS)) == [2] * len(KEYS)
     await one(store, "a", said("before"), ActorUsage(input_tokens=1))
     large = ActorUsage(input_tokens=2**63 - 1)

@@ -1,7 +1,6 @@
-"""Executions of one statement that are asked for in the same turn of the event loop share a transaction.
+"""Group commit: executions of one statement that are asked for in one turn of the event loop share a transaction.
 
-They share a connection and a round trip too, which under load are most of the cost of a short statement
-(docs/decisions/0059-*).
+They share a connection and a round trip too, most of what a short statement costs under load (docs/decisions/0059-*).
 """
 
 import asyncio
@@ -14,7 +13,7 @@ import asyncpg
 
 from app.kit.db import AWAY, Database, Row, is_away
 
-TOGETHER_MAX: Final = 4  # in one transaction: more save little, and none is answered before the last is done
+GROUP_MAX: Final = 4  # in one transaction: more save little, and none is answered before the last is done
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +22,8 @@ class _Asked:
     row: Future[Row | None]
 
 
-class Together:
-    """``statement`` answers one row, never waits for a row lock, and may be executed again after it succeeded.
-
-    So executions that share a transaction hold nobody up and cannot deadlock.
-    """
+class GroupCommit:
+    """``statement`` answers one row, is idempotent, and never waits for a row lock: so executions cannot deadlock."""
 
     def __init__(self, database: Database, statement: str) -> None:
         self._database = database
@@ -36,10 +32,10 @@ class Together:
         self._sending: set[Task[None]] = set()
 
     async def row(self, arguments: Sequence[Any]) -> Row | None:
-        """The row that the statement answers; None if the caller is to execute it alone.
+        """The row that the statement answers; None if the caller has to execute it alone.
 
-        That is so if nobody else asked, if another execution failed and all were rolled back, and if transactions
-        name their tenant. Raises errors for which ``is_away`` is true.
+        It has to if nobody else asked, if another execution failed and all were rolled back, and if each transaction
+        has to name its tenant. Raises errors for which ``is_away`` is true.
         """
         if self._database.is_guarded:
             return None
@@ -53,17 +49,17 @@ class Together:
     def _send(self) -> None:
         waiting = [asked for asked in self._asked if not asked.row.done()]
         self._asked = []
-        for start in range(0, len(waiting), TOGETHER_MAX):
-            batch = waiting[start : start + TOGETHER_MAX]
+        for start in range(0, len(waiting), GROUP_MAX):
+            batch = waiting[start : start + GROUP_MAX]
             if len(batch) == 1:
                 batch[0].row.set_result(None)
             else:
-                task = asyncio.create_task(self._execute(batch), name="daybook-together")
+                task = asyncio.create_task(self._execute(batch), name="daybook-group-commit")
                 self._sending.add(task)
                 task.add_done_callback(self._sending.discard)
 
     async def _execute(self, batch: Sequence[_Asked]) -> None:
-        """One that is cancelled meanwhile is executed all the same."""
+        """Execute them in one transaction, also for a caller that was cancelled meanwhile."""
         rows: Sequence[Row | None] = [None] * len(batch)
         try:
             async with self._database.connection() as connection:
