@@ -8,7 +8,7 @@ from app.kit.db import Tx
 from app.kit.offload import offloaded
 from app.memory.changing import mending_store
 from app.memory.changing.erasing_store import Blanked
-from app.memory.changing.repair import Edits, Lines, edits_behind, losing, repair
+from app.memory.changing.mending_plan import Edits, Lines, edits_behind, losing, mending_plan
 from app.memory.edits import Edit
 from app.memory.note_store import ERASED
 from app.memory.records import Hints, Locked
@@ -34,7 +34,7 @@ async def mend(
     (None: as it was).
     """
     observations, reflections, waiting = await mending_store.lineage(tx, locked.memory_id)
-    plan = repair(observations, reflections)
+    plan = mending_plan(observations, reflections)
     behind = edits_behind(edits, reflections)
     if not edits:
         changed: tuple[Lines, Lines] = ({}, {})

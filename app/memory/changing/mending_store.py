@@ -7,7 +7,7 @@ from uuid import UUID
 from app.kit.db import Row, Tx
 from app.kit.json import dumps
 from app.kit.tokens import text_tokens
-from app.memory.changing.repair import Lines, Note, Repair
+from app.memory.changing.mending_plan import Lines, MendingPlan, Note
 from app.memory.edits import Edit
 from app.memory.log import items_from_json, items_to_json, render
 from app.memory.model import Status
@@ -161,12 +161,12 @@ async def edits(tx: Tx, memory_id: UUID) -> list[Edit]:
     ]
 
 
-async def lines(tx: Tx, memory_id: UUID, repair: Repair, *, returned: bool = False) -> tuple[Lines, Lines]:
+async def lines(tx: Tx, memory_id: UUID, plan: MendingPlan, *, returned: bool = False) -> tuple[Lines, Lines]:
     """The lines of what returns to the log, by ids: observations, reflections.
 
     ``returned``: those that came back in a memory in which it has returned already.
     """
-    returning = (repair.returning_observations, repair.returning_reflections)
+    returning = (plan.returning_observations, plan.returning_reflections)
     rows = [
         (row["observed"], row["id"], items_from_json(row["items"]))
         for row in await tx.fetch(RETURNED if returned else LINES, memory_id, *returning)
@@ -175,15 +175,15 @@ async def lines(tx: Tx, memory_id: UUID, repair: Repair, *, returned: bool = Fal
     return observed, condensed
 
 
-async def replace_blank(tx: Tx, locked: Locked, repair: Repair, changed: tuple[Lines, Lines]) -> None:
+async def replace_blank(tx: Tx, locked: Locked, plan: MendingPlan, changed: tuple[Lines, Lines]) -> None:
     """Let the blank notes leave the log, and what they condensed return to it, in the version to be made.
 
     Of those ``changed``, observations and reflections, these lines return.
     """
     memory_id, version = locked.memory_id, locked.version + 1
-    await tx.execute(RETIRE_OBSERVATIONS, memory_id, repair.leaving_observations, version, ERASED)
-    await tx.execute(RETIRE_REFLECTIONS, memory_id, repair.leaving_reflections, version, ERASED)
-    returning = (repair.returning_observations, repair.returning_reflections)
+    await tx.execute(RETIRE_OBSERVATIONS, memory_id, plan.leaving_observations, version, ERASED)
+    await tx.execute(RETIRE_REFLECTIONS, memory_id, plan.leaving_reflections, version, ERASED)
+    returning = (plan.returning_observations, plan.returning_reflections)
     columns = [column for of in changed for column in _columns(of)]
     await tx.execute(RETURN, memory_id, *returning, version, *columns)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.memory.changing.repair import Note, Repair, edits_behind, losing, repair
+from app.memory.changing.mending_plan import MendingPlan, Note, edits_behind, losing, mending_plan
 from app.memory.edits import Edit
 from app.memory.model import Item, Status
 
@@ -15,13 +15,13 @@ def note(number: int, status: Status = ACTIVE, *, blank: bool = False, of: str =
     return Note(id=number, status=status, blank=blank, observations=sources["o"], reflections=sources["r"])
 
 
-def plan(leaving: str = "", returning: str = "") -> Repair:
+def plan(leaving: str = "", returning: str = "") -> MendingPlan:
     ids = {
         (when, kind): tuple(int(one[1:]) for one in said.split() if one[0] == kind)
         for when, said in (("leaving", leaving), ("returning", returning))
         for kind in "or"
     }
-    return Repair(
+    return MendingPlan(
         leaving_observations=ids["leaving", "o"],
         leaving_reflections=ids["leaving", "r"],
         returning_observations=ids["returning", "o"],
@@ -60,8 +60,8 @@ def plan(leaving: str = "", returning: str = "") -> Repair:
         "one made ahead is in no log",
     ],
 )
-def test_the_plan_of_a_repair(observations: list[Note], reflections: list[Note], expected: Repair) -> None:
-    assert repair(observations, reflections) == expected
+def test_the_plan_of_a_mending(observations: list[Note], reflections: list[Note], expected: MendingPlan) -> None:
+    assert mending_plan(observations, reflections) == expected
 
 
 def edit(reflection: int, old: str, new: str) -> Edit:

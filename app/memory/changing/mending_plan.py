@@ -31,7 +31,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repair:
+class MendingPlan:
     """By ids: the blank notes that leave the log, and what comes back to it, of both kinds."""
 
     leaving_observations: tuple[int, ...]
@@ -40,7 +40,7 @@ class Repair:
     returning_reflections: tuple[int, ...]
 
 
-def repair(observations: Sequence[Note], reflections: Sequence[Note]) -> Repair:
+def mending_plan(observations: Sequence[Note], reflections: Sequence[Note]) -> MendingPlan:
     """What makes the log one without blank notes.
 
     A reflection made ahead is in no log: it goes with its sources by itself, as after every control.
@@ -48,7 +48,7 @@ def repair(observations: Sequence[Note], reflections: Sequence[Note]) -> Repair:
     leaving = [note for note in reflections if note.blank and note.status is Status.ACTIVE]
     observed, condensed = _sources(leaving, {note.id: note for note in reflections})
     blank = {note.id for note in observations if note.blank}
-    return Repair(
+    return MendingPlan(
         leaving_observations=tuple(n.id for n in observations if n.blank and n.status is not Status.RETIRED),
         leaving_reflections=tuple(note.id for note in leaving),
         returning_observations=tuple(sorted(observed - blank)),
