@@ -1,4 +1,4 @@
-"""Where the cursor and the tail stand after an activation (memory-rules.md section 6; the clocks of section 3)."""
+"""Moves the cursor, the tail's start and the anchor date after messages were observed (memory-rules.md section 6)."""
 
 import asyncio
 from uuid import UUID
@@ -13,9 +13,9 @@ from app.memory.spans import group_start
 
 
 async def advance(tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> None:
-    """Move the cursor to ``to_seq``, the tail's start after it, and the anchor to today.
+    """Move the cursor to ``to_seq``, the tail's start as section 6 has it, and the anchor date to today.
 
-    With ``compact_on_observe`` what left the tail is stood for by a summary at once (section 3.9).
+    With ``compact_on_observe`` a summary replaces at once what left the tail (section 3.9).
     """
     tail_from_seq = await advance_cursor(
         tx,
@@ -29,17 +29,16 @@ async def advance(tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_
 
 
 async def start_of_group(tx: Tx, session_id: UUID, seq: int, *, force_closed: bool = False) -> int:
-    """Where the group of message ``seq`` begins (``force_closed`` as in ``groups``)."""
+    """The first seq of the group of message ``seq`` (``force_closed`` as in ``group_start``)."""
     beside = await around(tx, session_id, seq)
-    # Of thousands of calls it takes a while.
+    # In a thread: thousands of calls take a while.
     return await asyncio.to_thread(group_start, beside, seq, force_closed=force_closed)
 
 
 async def _tail_from(tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> int:
-    """min(first unobserved, last - keep_last + 1), moved earlier to the start of a group; never past the newest.
+    """min(first unobserved, last - keep_last + 1), moved back to the start of its group; never past the newest message.
 
-    What was observed may have ended within a group, of a call that was waited for no longer: of those the tail has
-    the calls whose results came meanwhile.
+    After a span that ended in a group forced closed, the tail begins with the calls whose results came late.
     """
     keep_last = 1 if rules.compact_on_observe else max(rules.keep_last, 1)
     wanted = min(to_seq + 1, fenced.newest_seq - keep_last + 1)

@@ -1,4 +1,4 @@
-"""The statements of the cursor: what stands around a message, and that the cursor, the tail and the anchor move."""
+"""The statements of ``cursor.py``: read the messages around one, and move the cursor, the tail and the anchor date."""
 
 from uuid import UUID
 
@@ -30,11 +30,11 @@ WHERE id = $1 RETURNING tail_from_seq
 
 
 async def around(tx: Tx, session_id: UUID, seq: int) -> list[Message]:
-    """The message ``seq``, and some before and after it, with the parts of calls and results alone."""
+    """The messages from LOOK_BACK before ``seq`` to as many after it; only calls and results have their parts."""
     return [message_of(row) for row in await tx.fetch(AROUND, session_id, seq, LOOK_BACK)]
 
 
 async def advance_cursor(tx: Tx, session_id: UUID, *, observed_seq: int, tail_from_seq: int, timezone: str) -> int:
-    """Answers where the tail starts now, which is never before where it did. The anchor moves to its day there."""
+    """Answers where the tail starts now: never earlier than before. The anchor date is today in ``timezone``."""
     moved: int = await tx.fetchval(ADVANCE_CURSOR, session_id, observed_seq, tail_from_seq, timezone)
     return moved

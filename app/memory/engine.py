@@ -1,9 +1,8 @@
-"""The engine: claims memories that are due, and holds their leases while their steps are executed (stepping.py).
+"""The engine: claims due memories, and renews their leases while ``stepping.py`` executes their steps.
 
-Postgres remembers, asyncio hurries (architecture.md 1.3): an append wakes the engine at once. The sweep finds what a
-crash, a restart, a back-off or another replica left due, and what found no free place. Tenants take turns, so that
-none waits until another has nothing left to do. Leases are short and renewed while a step runs, so that the work of a
-killed process is free again within ``lease_seconds``.
+An append wakes it at once (architecture.md 1.3). A periodic sweep finds what a crash, a restart, a back-off or another
+replica left due, and what found all workers busy. Tenants take turns. Leases are short, so that another process can
+claim the memories of a killed one within ``lease_seconds``.
 """
 
 import asyncio
@@ -33,7 +32,7 @@ FOUND_MAX, FOUND_OF_TENANT_MAX = 1_000, 50  # memories that are due, at one look
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
-    """``concurrency``: memories worked on at once by this process. ``grace_seconds``: for a running step at the end.
+    """``concurrency``: memories worked on at once by this process. ``grace_seconds``: for running steps at shutdown.
 
     ``attempts_max``: failures in a row at which a memory has stalled.
     """
@@ -56,8 +55,8 @@ class Engine:
         self._tracer = tracer
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
         self._again: set[UUID] = set()
-        self._turns: deque[UUID] = deque()  # what the last look found, while no place was free for it
-        self._more = False  # whether more is due than the last look found
+        self._turns: deque[UUID] = deque()  # found due by the last sweep, waiting for a free place
+        self._more = False  # whether more may be due than the last sweep found
         self._look = asyncio.Event()
         self._sweeper: asyncio.Task[None] | None = None
         self._stopping = False
@@ -80,7 +79,7 @@ class Engine:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def wake(self, memory_id: UUID) -> None:
-        """Try to claim this memory, at once if a place is free. A task already at work on it looks again at its end."""
+        """Try to claim the memory, at once if a place is free. If it is being worked on, it is tried after that."""
         if self._stopping:
             return
         if memory_id in self._tasks:
@@ -104,7 +103,7 @@ class Engine:
         task.add_done_callback(lambda _: self._ended(memory_id), context=Context())
 
     def _ended(self, memory_id: UUID) -> None:
-        """Begin with others whose turn it is; then with this memory, if it is to be looked at again."""
+        """Free the place: for those whose turn it is, then for this memory if it was woken meanwhile."""
         del self._tasks[memory_id]
         self._fill()
         if memory_id in self._again:
@@ -120,9 +119,9 @@ class Engine:
                 self._begin(memory_id)
 
     async def _sweep(self) -> None:
-        """Look for what is due every ``sweep_seconds``, and at once when all that was found is done and more is due.
+        """Look for due memories every ``sweep_seconds``, or sooner if a place is free and more may be due.
 
-        Before the first look paused memories are made due: the caps may be higher than before the restart.
+        Before the first look paused memories are made due: the caps may have been raised before the restart.
         """
         resumed = False
         while not self._stopping:  # a database that hangs may answer the cancelling with a time-out
@@ -146,9 +145,9 @@ class Engine:
         self._fill()
 
     async def _work(self, memory_id: UUID) -> None:
-        """Claim and work until nothing is due, or it is another memory's turn.
+        """Claim the memory and work on it until it is not due, or others wait.
 
-        A failure that is not recorded by the step is left to the end of the lease, when the memory is due again.
+        After a failure that the step did not record, the memory is due again when its lease ends.
         """
         try:
             while not self._stopping:
@@ -165,14 +164,14 @@ class Engine:
             log.exception("memory_left", memory=str(memory_id))
 
     async def _traced(self, lease: Lease, begun: int) -> bool:
-        """Do the work of one lease, traced from the claim on. Answers whether there is more."""
+        """Do the work of one lease, in a trace that begins with the claim. Answers as ``Stepping.run``."""
         of: dict[str, AttributeValue] = {"daybook.memory": str(lease.memory_id), "daybook.epoch": lease.epoch}
         with traced_work(self._tracer, "memory", start_time=begun, attributes=of):
             self._tracer.start_span("claim", start_time=begun).end()
             return await self._held(lease, self._stepping.run(lease, others_wait=self._others_wait))
 
     async def _held(self, lease: Lease, work: Coroutine[Any, Any, bool]) -> bool:
-        """Do the work and renew the lease meanwhile. If the lease is lost or this task cancelled, so is the work."""
+        """Do the work while renewing the lease. Cancels it if the lease is lost or this task is cancelled."""
         task = asyncio.create_task(work)
         try:
             while True:
@@ -192,4 +191,4 @@ class Engine:
         try:
             return await self._queue.renew(lease, seconds=self._config.lease_seconds)
         except AWAY:
-            return True  # it may still be held; if not, the fence stops every record
+            return True  # it may still be held; if not, fencing prevents every write

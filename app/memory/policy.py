@@ -1,7 +1,6 @@
-"""When: the one pure function that says what a memory does next (memory-rules.md section 3).
+"""Scheduling: ``next_step`` decides what a memory does next, and when (memory-rules.md section 3). Pure.
 
-``next_step`` looks at counters, rules and the time and answers a step, or ``Wait``. The engine executes what it
-answers until it answers ``Wait``; everything about *when* is decided, and tested, here.
+It maps counters, rules and the time to a step or to ``Wait``; the engine executes steps until it answers ``Wait``.
 """
 
 from bisect import bisect_left
@@ -43,7 +42,7 @@ Rule: TypeAlias = Callable[[State], Step | None]
 
 
 def next_step(state: State) -> Step | Wait:
-    """What this memory does next: the step of the first rule that answers one. Each rule is a function below."""
+    """The step of the first rule that answers one, else ``Wait``. Each rule is a function below."""
     if not state.rules.enabled:
         # Not for ever: the service may be restarted with the memory on, which no waiting memory is told.
         return Wait(at_tokens=state.pending_tokens + state.rules.message_tokens)
@@ -60,10 +59,11 @@ def next_step(state: State) -> Step | Wait:
 
 
 def _in_order(state: State) -> tuple[Rule, ...]:
-    """The rules in their order: the log is condensed before more is observed, so that it stays small (section 3.6).
+    """The rules in order of precedence: condensing before observing, which keeps the log small (section 3.6).
 
-    Observing comes first after a failure, so that it goes on while the reflector is down; and after a result that did
-    not help, until ``observation_tokens`` more have come: otherwise every observation would try it again.
+    Observing goes first after a failed step, so that it continues while the reflector is down. It also does after a
+    reflection that did not shrink the log, until ``observation_tokens`` more are there: else each observation would
+    trigger another attempt.
     """
     observing: tuple[Rule, ...] = (observe, buffer) if state.may_observe else ()
     whole = state.may_reflect and not state.rebuilding
@@ -161,8 +161,8 @@ def activate_reflection(state: State) -> ActivateReflection | None:
 def reflect(state: State) -> Reflect | None:
     """Section 3.6: at O >= observation_tokens condense the oldest observations, leaving the newest reflect_keep.
 
-    In ``rewrite`` O is the whole live log, and all of it is condensed. The older half of them also where they are more
-    than a context shows (docs/decisions/0067).
+    In ``rewrite`` O is the whole live log, and all of it is condensed. Below the threshold the older half is condensed
+    once there are more than ``max_observations``, which no context would show (docs/decisions/0067).
     """
     rules = state.rules
     whole = rules.strategy == "rewrite"
@@ -180,7 +180,7 @@ def reflect(state: State) -> Reflect | None:
 def reflect_ahead(state: State) -> Reflect | None:
     """Section 3.6: in the background the oldest observation_tokens - reflect_keep are condensed as soon as they exist.
 
-    One at a time, and where buffering is on; after a result that did not help only at the threshold.
+    Only with buffering on, one at a time, and not after a reflection that did not shrink the log.
     """
     rules = state.rules
     least = rules.observation_tokens - rules.reflect_keep
@@ -193,10 +193,10 @@ def reflect_ahead(state: State) -> Reflect | None:
 
 
 def consolidate(state: State) -> Consolidate | None:
-    """Section 3.6: a full level becomes one of the next; beyond the memory budget the two lowest levels do.
+    """Section 3.6: a full level is condensed into one reflection of the next; over the memory budget the two lowest.
 
-    So they do where there are more reflections than a context shows (docs/decisions/0067). What a level has beyond
-    ``consolidate_at`` stays: one of more would have to be shorter still (docs/decisions/0064).
+    These also are with more than ``max_reflections`` reflections (docs/decisions/0067). Of a full level only
+    ``consolidate_at`` are condensed: the result has the size of one, so more would lose more (docs/decisions/0064).
     """
     if state.rules.strategy == "rewrite" or not state.reflections or not _may_condense(state):
         return None
@@ -219,12 +219,12 @@ def _full_level(state: State) -> int | None:
 
 
 def _may_condense(state: State) -> bool:
-    """Section 3.7: min_interval between reflections; not again at the same log after a result that did not help."""
+    """Section 3.7: min_interval has passed, and the log is not the one that a reflection failed to shrink."""
     return _interval_end(state) is None and state.unhelped_tokens != state.log_tokens
 
 
 def _interval_end(state: State) -> datetime | None:
-    """When min_interval lets the log be condensed again; None where it does already."""
+    """When min_interval ends; None if it has ended."""
     if state.reflected_at is None or not state.rules.min_interval:
         return None
     end = state.reflected_at + timedelta(seconds=state.rules.min_interval)
@@ -232,7 +232,7 @@ def _interval_end(state: State) -> datetime | None:
 
 
 def _look_again_at(state: State) -> datetime | None:
-    """The end of min_interval, when it alone holds back a reflection or consolidation."""
+    """The end of min_interval, if nothing else holds back a reflection or consolidation."""
     end = _interval_end(state)
     if end is None:
         return None
@@ -241,9 +241,9 @@ def _look_again_at(state: State) -> datetime | None:
 
 
 def _wake_tokens(rules: Rules, *, pending_tokens: int, buffered_tokens: int) -> int:
-    """P at which to look again: the next threshold, or the next message if P is above it and nothing was safe.
+    """The P at which to look again: the next threshold, or with the next message if P is past it already.
 
-    Between half a step and a whole one there are a few looks, for a boundary among the new messages.
+    Between half a buffering step and a whole one ``BOUNDARY_LOOKS`` looks per step search for a topic boundary.
     """
     at, step = rules.message_tokens, rules.buffer_tokens
     if step is not None:
@@ -254,14 +254,14 @@ def _wake_tokens(rules: Rules, *, pending_tokens: int, buffered_tokens: int) -> 
 
 
 def first_wake_tokens(rules: Rules) -> int:
-    """The pending tokens at which a memory that has nothing yet is to be looked at."""
+    """``_wake_tokens`` of an empty memory."""
     if not rules.enabled:
         return rules.message_tokens
     return _wake_tokens(rules, pending_tokens=0, buffered_tokens=0)
 
 
 def has_stalled(attempts: int, *, attempts_max: int) -> bool:
-    """Section 3.8: after so many failures in a row, of whatever kind: a wrong key is mended as soon as an outage."""
+    """Section 3.8: whether so many failures in a row, of any kind, stall a memory."""
     return attempts >= attempts_max
 
 

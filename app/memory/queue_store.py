@@ -1,7 +1,7 @@
-"""The SQL of the queue, which is the memories themselves (architecture.md 1.2): who is due, claims, leases, requests.
+"""The SQL of the queue, which is the table ``memories`` itself (architecture.md 1.2): what is due, leases, requests.
 
-A claim is a lease: ``due_at`` moves into the future and the memory gets a new epoch. Every write carries the epoch and
-writes nothing when another took over (fencing).
+A claim takes a lease: ``due_at`` moves into the future and the memory gets a new epoch. Every write carries that epoch
+and has no effect once another worker has claimed the memory (fencing).
 """
 
 from datetime import datetime
@@ -114,7 +114,7 @@ class QueueStore:
         return Lease(memory_id=row["id"], epoch=row["lease_epoch"])
 
     async def due(self, limit: int, *, of_tenant: int) -> list[UUID]:
-        """What is due, as the tenants take turns; at most so many ``of_tenant`` each."""
+        """The due memories, tenants taking turns (round robin); at most ``of_tenant`` of each."""
         return [row["id"] for row in await self._database.fetch(DUE, limit, of_tenant)]
 
     async def renew(self, lease: Lease, *, seconds: float, step: str | None = None) -> bool:
@@ -123,7 +123,7 @@ class QueueStore:
         return found is not None
 
     async def settle(self, lease: Lease, wait: Wait, seen_at: datetime | None) -> bool:
-        """End the lease: wait as told, or stay due for what came meanwhile. Answers whether there is more to do."""
+        """End the lease: wait as told, or stay due for what came since the look. Answers whether the memory is due."""
         due = await self._database.fetchval(
             SETTLE, lease.memory_id, lease.epoch, wait.at_tokens, wait.until, seen_at, wait.paused, UNFINISHED
         )
@@ -142,14 +142,14 @@ class QueueStore:
         await self._database.execute(GIVE_BACK, lease.memory_id, lease.epoch)
 
     async def fail(self, tx: Tx, lease: Lease, *, attempts: int, error: dict[str, Any] | None, until: datetime) -> None:
-        """``error`` None: the last one is still the one to tell."""
+        """``error`` None keeps the last one."""
         await tx.execute(FAIL, lease.memory_id, lease.epoch, attempts, error, until)
 
     async def request(self, memory_id: UUID, request: Request) -> bool:
-        """Ask for a step whatever the thresholds say; a waiting or stalled memory tries again at once."""
+        """Request a step regardless of thresholds; a waiting or stalled memory is due at once. False: there is none."""
         async with self._database.connection(of=memory_id) as connection:
             return await connection.fetchval(REQUEST, memory_id, request) is not None
 
     async def idle(self, memory_id: UUID) -> bool:
-        """Whether there is nothing to do now; so it is for a memory that is not there."""
+        """Whether there is nothing to do now, as for a memory that does not exist."""
         return await self._database.fetchval(IDLE, memory_id) is not False

@@ -1,4 +1,4 @@
-"""What may be observed together: calls with their results, and the oldest safe span (memory-rules.md section 3)."""
+"""Groups and safe spans: which messages may be observed together (memory-rules.md section 3)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ CLOSING: Final = frozenset({Kind.USER, Kind.BOUNDARY})  # what closes the calls 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Messages that stay together, in the order of the log; ``tokens`` of the observable ones among them.
+    """Consecutive messages that are never split; ``tokens`` counts the observable ones.
 
     ``open``: a call still waits for its result. An open group reaches to the end of the log.
     """
@@ -33,10 +33,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Whole groups to observe at once, up to ``to_seq``, of which ``messages`` are shown, ``tokens`` big.
+    """Whole groups to observe in one call, up to ``to_seq``; ``messages`` are the observable ones, of ``tokens``.
 
-    ``covers`` are the seqs of the shown messages; the rest is skipped. ``limited``: more was wanted than one call may
-    be shown.
+    ``covers`` are their seqs; the others are skipped. ``limited``: more was wanted than one call may be shown.
     """
 
     to_seq: int
@@ -47,9 +46,9 @@ class Span:
 
 
 def groups(messages: Sequence[Message], *, force_closed: bool = False) -> list[Group]:
-    """The log cut wherever no call is parted from a result that came in time; only the last group can be open.
+    """The messages in groups: no call is parted from a result that came in time. Only the last group can be open.
 
-    ``force_closed`` (so many messages wait that they are not waited for) takes open calls for closed without result.
+    ``force_closed``: calls without a result count as closed (P >= block_after).
     """
     pairs, waiting = _pair(messages)
     last = len(messages) - 1
@@ -68,9 +67,10 @@ def safe_span(
 ) -> Span | None:
     """The oldest whole closed groups of at most ``want_tokens`` and ``limit_tokens``, but at least one to be shown.
 
-    ``messages`` are those not yet derived, oldest first. What is skipped is never waited for: it belongs to the span
-    it stands in or follows. A span goes on beyond ``want_tokens`` until it holds ``least_tokens``, but never beyond the
-    limit. None where the closed groups have nothing to show, or less than that and than the limit lets them.
+    ``messages`` are the pending ones, oldest first. Messages that are not observable count nothing and belong to the
+    span that they stand in or follow. A span grows beyond ``want_tokens`` until it has ``least_tokens``, but never
+    beyond the limit. None if the closed groups have no observable message, or fewer tokens than ``least_tokens`` though
+    the limit lets them have more.
     """
     limit = inf if limit_tokens is None else limit_tokens
     taken: list[Message] = []
@@ -88,10 +88,10 @@ def safe_span(
 
 
 def readable(messages: Sequence[Message], *, limit_tokens: int, full: bool) -> Sequence[Message] | None:
-    """Of a log that goes on behind ``messages``: what ``safe_span`` takes within the limit, and the next group.
+    """The closed groups of ``messages``, which the log continues: all that ``safe_span`` needs within the limit.
 
-    It ends before a call that still waits, whose result may be behind. None if that is too little, and more is to be
-    read; where it is ``full`` no more can be, and so many are not kept waiting for one result.
+    None if they are too few, and more messages have to be read. If it is ``full``, no more can be: then they are
+    enough, and if none is closed all messages are, so that they do not wait for one result.
     """
     closed = [group for group in groups(messages) if not group.open]
     shown = [group.tokens for group in closed if group.observable]
@@ -103,9 +103,9 @@ def readable(messages: Sequence[Message], *, limit_tokens: int, full: bool) -> S
 
 
 def ended_at(span: Span, messages: Sequence[Message], ends: Iterable[int], *, least_tokens: int) -> Span | None:
-    """The span cut after the last of ``ends`` (seqs) at which it holds ``least_tokens`` and no group is parted.
+    """The span cut after the last of ``ends`` (seqs) that ends a group and keeps ``least_tokens``, or None.
 
-    ``messages`` are those it was taken from. None where there is none.
+    ``messages`` are those it was taken from.
     """
     wanted, taken, tokens = frozenset(ends), 0, 0
     fitting = None
@@ -121,10 +121,9 @@ def ended_at(span: Span, messages: Sequence[Message], ends: Iterable[int], *, le
 
 
 def group_start(messages: Sequence[Message], seq: int, *, force_closed: bool = False) -> int:
-    """The seq at which the group holding ``seq`` starts; ``seq`` itself where no message has it.
+    """The seq at which the group of message ``seq`` starts; ``seq`` itself if that is not among ``messages``.
 
-    Where no call is waited for (``force_closed``), calls one after the other are taken for parallel ones, which the
-    Responses API has as an item each.
+    With ``force_closed`` consecutive calls count as parallel calls: the Responses API has each as an item of its own.
     """
     start, former = seq, None
     for group in groups(messages, force_closed=force_closed):
@@ -138,12 +137,12 @@ def group_start(messages: Sequence[Message], seq: int, *, force_closed: bool = F
 
 
 def ranges(seqs: Iterable[int]) -> Ranges:
-    """Seqs as ranges, inclusive."""
+    """The seqs as inclusive ranges."""
     return merged((seq, seq) for seq in seqs)
 
 
 def merged(pairs: Iterable[tuple[int, int]], *, apart: int = 1) -> Ranges:
-    """Ranges, inclusive, in ascending order, those joined that overlap or, ``apart`` 1, are neighbours."""
+    """Inclusive ranges in ascending order, joined where they overlap or, with ``apart`` 1, adjoin."""
     joined: list[tuple[int, int]] = []
     for first, last in sorted(pairs):
         if joined and first <= joined[-1][1] + apart:
@@ -165,7 +164,7 @@ def _span(taken: Sequence[Message], *, limited: bool) -> Span:
 
 
 def _pair(messages: Sequence[Message]) -> tuple[list[tuple[int, int]], Iterable[int]]:
-    """Places of each call with its result, and of the calls that still wait; what the user says closes those before."""
+    """The indexes of each call and its result, and of the calls still open; a user's message closes those before it."""
     pairs: list[tuple[int, int]] = []
     waiting: OpenCalls[int] = OpenCalls()
     for at, message in enumerate(messages):

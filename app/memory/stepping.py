@@ -1,6 +1,6 @@
-"""Executes step after step under a lease, as policy answers them, until it answers Wait (architecture.md 1.4).
+"""Executes the steps that policy answers, under one lease, until it answers ``Wait`` (architecture.md 1.4).
 
-If other memories wait, it stops after a step that was recorded: one memory may have many to do.
+While other memories wait, it stops after the first step that was recorded, so that no memory holds a worker for long.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ from app.memory.turns import Seen, about, in_turn, seen, state_of, tried
 log = structlog.get_logger("daybook.engine")
 
 DONE = frozenset({Outcome.RECORDED, Outcome.PART, Outcome.FULL})
-FOUND_NOTHING = frozenset({Outcome.NO_BOUNDARY, Outcome.NOTHING_SAFE})  # all is as it was at the look
+FOUND_NOTHING = frozenset({Outcome.NO_BOUNDARY, Outcome.NOTHING_SAFE})  # the memory is unchanged: no new look
 OF_ONE_SESSION = (NoteFacts, Rebuild, Observe, Buffer)  # steps; the others are about all that share the memory
 
 Work: TypeAlias = Callable[[Attempt], Awaitable[Outcome]]
@@ -92,9 +92,9 @@ class Stepping:
         self._stopping = True
 
     async def run(self, lease: Lease, *, others_wait: Callable[[], bool]) -> bool:
-        """Execute steps until policy answers Wait, or a step is recorded while ``others_wait``.
+        """Execute steps until policy answers ``Wait``, or a step is recorded while ``others_wait``.
 
-        Answers whether the memory is still due.
+        Answers whether the memory may be claimed again at once.
         """
         activated = recorded = False
         looked: dict[tuple[UUID, Outcome], Seen] = {}
@@ -173,7 +173,7 @@ class Stepping:
         return await work(await self._shown(Attempt(lease=lease, loaded=loaded, rules=rules, runs=runs)))
 
     async def _observed(self, standing: Standing, rules: Rules, step: Observe | Buffer) -> Work | Outcome:
-        """Most looks for the end of a topic find none: for them no note is loaded."""
+        """Find the span before any note is loaded: most searches for a topic boundary find none."""
         found = await self._observing.find(standing, rules, step)
         if isinstance(found, Outcome):
             return found
@@ -204,7 +204,7 @@ class Stepping:
     async def _fail(
         self, lease: Lease, standing: Standing, step: Step, failure: StepFailed, runs: Sequence[Run]
     ) -> None:
-        """Record what happened and back off (memory-rules.md 3.8). Where no model was asked, no try is counted."""
+        """Record the failure and back off (memory-rules.md 3.8). A call prevented by an open circuit is no attempt."""
         shown = standing.conversation_id if isinstance(step, OF_ONE_SESSION) else None
         untried = failure.kind == CIRCUIT_OPEN
         attempts = max(standing.attempts, 1) if untried else standing.attempts + 1

@@ -1,4 +1,4 @@
-"""What policy is told of a memory, and the steps that it answers (memory-rules.md section 3)."""
+"""The input of ``policy.next_step``, and the steps that it answers (memory-rules.md section 3)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ class Request(StrEnum):
     OBSERVE = "observe"
     REFLECT = "reflect"
     ACTIVATE = "activate"  # the provider's cache is cold: the session was idle, or the agent's model changed
-    LOOK = "look"  # the config, what was said, or what may be done has changed: decide anew
+    LOOK = "look"  # the config, a message or a cap has changed: decide anew
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +28,10 @@ class LiveReflection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """The notes of a memory by what policy asks of them: how many observations and which reflections are live.
+    """The sizes of a memory's notes: live observations and reflections, and what is buffered.
 
-    ``observation_tokens`` is O of the rules. ``buffered``: message tokens of each chunk observed ahead, oldest first.
-    ``ahead``: there is a reflection made ahead of its time.
+    ``observation_tokens`` is O of the rules. ``buffered``: message tokens of each buffered observation, oldest first.
+    ``ahead``: there is a buffered reflection.
     """
 
     observations: int = 0
@@ -43,13 +43,13 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State(Sizes):
-    """A memory's counters. ``pending_tokens`` is P of the rules, with what is buffered; ``unbuffered_tokens`` is B.
+    """A memory's counters. ``pending_tokens`` is P of the rules, buffered ones included; ``unbuffered_tokens`` is B.
 
-    ``nothing_safe``: no whole closed group was found among the pending messages. ``no_boundary``: no end of a topic was
-    found among them. ``unfinished``: a part of a span is observed that was longer than one call may be shown.
-    ``unhelped_tokens``: the size of the log when condensing it last gave nothing smaller. ``rebuilding``: notes were
-    erased and are to be made again. ``to_note``: the session has ended, and facts are still to be taken from it.
-    ``failed``: the last step failed. ``may_observe``, ``may_reflect``: False if a cap on cost forbids it.
+    ``nothing_safe``: the pending messages hold no closed group. ``no_boundary``: no topic ends among them.
+    ``unfinished``: of a span too long for one call only a part is observed. ``unhelped_tokens``: the size of the log
+    that a reflection last failed to shrink. ``rebuilding``: erased notes are to be made again. ``to_note``: the session
+    has ended, and facts are to be extracted from it. ``failed``: the last step failed. ``may_observe``,
+    ``may_reflect``: False if a cap on cost forbids it.
     """
 
     rules: Rules
@@ -89,8 +89,7 @@ class State(Sizes):
 class Observe:
     """Observe the oldest safe span of up to ``want_tokens``, at least one whole group.
 
-    ``force_closed``: calls still without a result count as closed. ``whole``: it was asked for, so it is not cut at a
-    boundary.
+    ``force_closed``: calls still without a result count as closed. ``whole``: not to be cut at a topic boundary.
     """
 
     name: ClassVar[str] = "observe"
@@ -101,9 +100,9 @@ class Observe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Buffer:
-    """Observe the oldest unbuffered safe span of ``least_tokens`` to about ``want_tokens`` ahead of its time.
+    """Observe the oldest unbuffered safe span of ``least_tokens`` to about ``want_tokens`` in advance.
 
-    ``at_boundary``: only one that ends where a topic does.
+    ``at_boundary``: only one that ends at a topic boundary.
     """
 
     name: ClassVar[str] = "buffer"
@@ -131,7 +130,7 @@ class Rebuild:
 class Reflect:
     """Condense the oldest observations, all but the newest ``keep_tokens``; the whole log when ``whole``.
 
-    ``ahead``: before its time, to be kept until it is activated.
+    ``ahead``: in advance; the result is buffered until it is activated.
     """
 
     name: ClassVar[str] = "reflect"
@@ -142,14 +141,14 @@ class Reflect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivateReflection:
-    """Replace its sources by the reflection made ahead, in one new version. Calls no model."""
+    """Replace its sources by the buffered reflection, in one new version. Calls no model."""
 
     name: ClassVar[str] = "activate_reflection"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidate:
-    """Condense the oldest live reflections of these levels into one of ``into_level``: at most ``most``; None: all."""
+    """Condense the oldest reflections of ``levels``, at most ``most`` (None: all), into one of ``into_level``."""
 
     name: ClassVar[str] = "consolidate"
     levels: tuple[int, ...]
@@ -159,7 +158,7 @@ class Consolidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Nothing to do until ``until`` (None: at no time), or until an append brings P to ``at_tokens``.
+    """Nothing to do until ``until`` (None: never), or until an append brings P to ``at_tokens``.
 
     ``paused``: there is something to do, but a cap on cost forbids it.
     """
@@ -171,7 +170,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteFacts:
-    """The session has ended: take facts from its messages since those that were read for facts last."""
+    """The session has ended: extract facts from the messages that were not read for facts yet."""
 
     name: ClassVar[str] = "note_facts"
 

@@ -1,6 +1,6 @@
-"""The SQL of a step: look, load, record a version (architecture.md 1.2-1.4).
+"""The SQL of a step: look at the counters, load the notes, record the result (architecture.md 1.2-1.4).
 
-Everything is recorded under ``fence`` or under ``lock`` (locking_store.py). Claims and leases are in queue_store.py.
+Every record is made under ``fence`` or ``lock`` (locking_store.py). Claims and leases are in queue_store.py.
 """
 
 import asyncio
@@ -145,15 +145,15 @@ class MemoryStore:
     def __init__(
         self, database: Database, metrics: MemoryMetrics | None = None, *, pending_messages_max: int = 2_000
     ) -> None:
-        """``pending_messages_max``: messages that one look reads; a span ends there at the latest."""
+        """``pending_messages_max``: pending messages read at once, and so the most of a span."""
         self.pending_messages_max = pending_messages_max
         self._database = database
         self._metrics = metrics or MemoryMetrics()
 
     async def look(self, lease: Lease) -> Standing | None:
-        """How the memory stands; None when the lease was lost.
+        """The memory's counters; None if the lease is lost.
 
-        Of a shared memory the sessions are read a moment later: what was appended in between is seen by ``settle``.
+        The sessions of a shared memory are read in a later statement; ``settle`` sees what was appended in between.
         """
         async with self._database.connection() as connection:
             row = await connection.fetchrow(MEMORY, lease.memory_id, lease.epoch)
@@ -165,7 +165,7 @@ class MemoryStore:
         return standing_of(row, gaps=gaps, conversations=sharing)
 
     async def load(self, lease: Lease, standing: Standing) -> Loaded | None:
-        """The same with its notes, which are those of the look as long as the lease is held; None when it was lost."""
+        """The same with its notes, which do not change while the lease is held; None if the lease is lost."""
         async with self._database.snapshot() as tx:
             if await tx.fetchval(HELD, lease.memory_id, lease.epoch) is None:
                 return None
@@ -174,9 +174,9 @@ class MemoryStore:
         return loaded_of(standing, observations, reflections)
 
     async def pending_messages(self, session_id: UUID, after: int, *, limit_tokens: int | None) -> Sequence[Message]:
-        """The oldest messages after ``after``, beginning shortly before the first that is to be observed.
+        """The oldest messages after seq ``after``, from LOOK_BACK before the first observable one on.
 
-        The few before that one are read so that no call is separated from its result. As many as are ``readable``.
+        Those before it are read so that no call is parted from its result. Ends as ``spans.readable`` says.
         """
         limit = NEVER // SPANS_READ if limit_tokens is None else limit_tokens
         most = SPANS_READ * limit
@@ -194,7 +194,7 @@ class MemoryStore:
             most *= 2
 
     async def buffer_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, usage: dict[str, Any]) -> None:
-        """Keep a chunk observed ahead: no new version, and nothing of it in the context."""
+        """Record a buffered observation: it makes no version and is in no context."""
         self._metrics.observed(await add_observation(tx, loaded, new, born_version=None))
         await tx.execute(BUFFERED_SEQ, loaded.session_id, new.to_seq)
         await tx.execute(BUFFERED, loaded.memory_id, new.message_tokens, usage)
@@ -202,7 +202,7 @@ class MemoryStore:
     async def record_observation(
         self, tx: Tx, loaded: Loaded, fenced: Fenced, new: NewObservation, *, usage: dict[str, Any], unfinished: bool
     ) -> None:
-        """Make the next version: one more live chunk. The cursor is moved by ``advance_cursor``.
+        """Record a live observation in the next version. The caller moves the cursor (``cursor.advance``).
 
         ``unfinished``: the rest of its span is still to be observed.
         """
@@ -213,7 +213,7 @@ class MemoryStore:
         await tx.execute(OBSERVED, loaded.memory_id, *counts, version, *told, usage, wake)
 
     async def activate(self, tx: Tx, loaded: Loaded, fenced: Fenced, chunks: Sequence[Observation]) -> None:
-        """Make the next version: the buffered ``chunks`` live. The cursor is moved by ``advance_cursor``."""
+        """Make the buffered ``chunks`` live in the next version. The caller moves the cursor (``cursor.advance``)."""
         version = fenced.version + 1
         message_tokens = sum(chunk.message_tokens for chunk in chunks)
         await make_live(tx, loaded.memory_id, [chunk.id for chunk in chunks], version=version)
@@ -224,10 +224,10 @@ class MemoryStore:
     async def record_control(
         self, tx: Tx, locked: Locked, cause: str, *, told: Hints | None = None, left_tokens: int = 0
     ) -> None:
-        """Make the next version from the notes as they are now, take a new epoch, and make the memory due.
+        """Make the next version of the notes as they are now, take a new epoch, and make the memory due.
 
-        ``told`` None leaves the current task as it is. ``left_tokens`` of messages are no longer pending. A reflection
-        made ahead is discarded if a source of it is gone.
+        ``told`` None leaves the current task as it is. ``left_tokens``: tokens of messages that are no longer pending.
+        A buffered reflection is discarded if one of its sources is retired.
         """
         await discard_ahead(tx, locked.memory_id)
         new = told or FORGOTTEN
@@ -250,7 +250,7 @@ class MemoryStore:
         self._metrics.versioned(cause)
 
     async def add_runs(self, tx: Tx, lease: Lease, runs: Sequence[Run], *, shown: UUID | None = None) -> None:
-        """``shown`` is the session whose messages they were about, if others share the memory."""
+        """``shown``: in a shared memory the session whose messages the calls were shown."""
         rows = [(lease.memory_id, lease.epoch, shown, *(getattr(run, name) for name in OF_RUN)) for run in runs]
         await tx.executemany(ADD_RUN, rows)
         self._metrics.called(runs)
@@ -261,9 +261,9 @@ async def make_live(tx: Tx, memory_id: UUID, ids: Sequence[int], *, version: int
 
 
 async def add_observation(tx: Tx, loaded: Loaded, new: NewObservation, *, born_version: int | None) -> float:
-    """Add a chunk that is live from ``born_version`` on, or buffered (None).
+    """Add an observation, live from ``born_version`` on (None: buffered).
 
-    Answers how many seconds ago its oldest message was stored.
+    Answers the age of its oldest message in seconds.
     """
     waited: float = await tx.fetchval(
         ADD_OBSERVATION,

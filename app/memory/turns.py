@@ -1,7 +1,6 @@
-"""Which session of a shared memory has its turn, and how a memory stands as the ``State`` that policy takes.
+"""Which session of a shared memory has its turn, and a loaded memory as the ``State`` that policy takes. Pure.
 
-A session in which a look found nothing to observe is not looked at again until a message has come: that may have
-closed a group, or a topic.
+A session in which nothing was found to observe is skipped until its next message, which may close a group or a topic.
 """
 
 from collections.abc import Mapping
@@ -26,7 +25,7 @@ def seen(standing: Standing) -> Seen:
 
 
 def tried(standing: Standing, looked: Looked) -> frozenset[Outcome]:
-    """The outcomes of the steps that were tried on the session as it is now."""
+    """How steps came out that were tried on the session as it is now."""
     now = seen(standing)
     return frozenset(
         outcome for (session, outcome), then in looked.items() if session == standing.session_id and then == now
@@ -34,9 +33,9 @@ def tried(standing: Standing, looked: Looked) -> frozenset[Outcome]:
 
 
 def in_turn(standing: Standing, looked: Looked) -> Standing:
-    """A shared memory, about the session that has waited longest and may have a safe span; others as they are.
+    """The memory, if it is shared about the session that has waited longest and may have a safe span.
 
-    One in which no end of a topic was found stands behind those that were not looked through yet.
+    A session in which no topic boundary was found comes after those that were not searched yet.
     """
     waiting = [found for found in standing.conversations if found.waits]
     for passed_over in ({Outcome.NOTHING_SAFE, Outcome.NO_BOUNDARY}, {Outcome.NOTHING_SAFE}):
@@ -62,7 +61,7 @@ def about(step: Step, standing: Standing) -> Standing:
 def state_of(
     standing: Standing, rules: Rules, *, tried: frozenset[Outcome] = frozenset(), activated: bool = False
 ) -> State:
-    """``tried``: outcomes of steps on these messages. ``activated``: this run has done what a cold cache asks for."""
+    """``tried``: outcomes of steps on these messages. ``activated``: this run has served a requested activation."""
     return State(
         **{one.name: getattr(standing.sizes, one.name) for one in fields(Sizes)},
         rules=rules,
