@@ -17,7 +17,7 @@ from app.context.stages.template import template
 from app.context.stages.volatile import volatile
 from app.context.wording import LAGGING, PAUSED, left_out
 
-# The order of memory-rules.md section 6; what fits is decided once everything that wants a place has one.
+# First the parts in the order of memory-rules.md section 6, then what fits the budgets, then the layout and its shape.
 STAGES: tuple[Stage, ...] = (
     template,
     knowledge,
@@ -53,7 +53,7 @@ def compile_context(snapshot: Snapshot, ask: Ask) -> Compiled:
 
 
 def _tokens(layout: Layout) -> dict[str, int]:
-    """Tokens per section and their sum. What only a provider's shape adds, such as a missing result, does not count."""
+    """Tokens per section and in total, without what only a provider's shape adds, such as a stand-in for a result."""
     counts = dict.fromkeys(map(str, Section), 0)
     volatile = [layout.volatile] if layout.volatile else []
     pieces: list[Block | Turn] = [*layout.system, *layout.stable, *layout.incoming, *volatile]

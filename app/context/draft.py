@@ -1,4 +1,4 @@
-"""A context in the making, and the shape of every stage that makes it."""
+"""``Draft``: what the stages of a context pass on, and ``Stage``: the signature of each."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ class Tail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What the stages hand on. Each fills in its own part; ``budget`` removes from the others' what does not fit.
+    """A context in the making. Each stage fills in its own part; ``budget`` removes what does not fit of the others.
 
     Reflections are highest level first, observations oldest first. ``decisions`` are collected only for ``explain``.
     """

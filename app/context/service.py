@@ -128,7 +128,7 @@ class ContextService:
         snapshot: Snapshot,
         server: datetime,
     ) -> tuple[Compiled, datetime]:
-        """The context, and the time it is told from. With ``query=`` it is compiled once more with what was found."""
+        """The context, and its "now". With ``query=`` it is compiled a second time, with what the search found."""
         given = body.now or query.now
         now = given or _now(server, snapshot.newest_created_at)
         ask = await offloaded(
@@ -146,7 +146,7 @@ class ContextService:
     async def _recalled(
         self, tenant: str, snapshot: Snapshot, query: str, *, now: datetime, before_seq: int
     ) -> tuple[Recalled, ...]:
-        """What a search finds before the messages that are shown, within ``recall_tokens``, by the session's days."""
+        """What a search finds among the messages before the shown ones, within ``recall_tokens``."""
         zone = snapshot.rules.zone
         search = Search(
             query=query, limit=RECALLED_MAX, kinds=MESSAGES, now=now.astimezone(zone), before_seq=before_seq
@@ -164,7 +164,7 @@ class ContextService:
         return diff(span, changes)
 
     async def _wait(self, session: UUID, query: ContextQuery) -> str | None:
-        """Read your writes (api.md, ``min_seq`` and ``wait_ms``). A notice of what was lacking when time ran out."""
+        """Wait for ``min_seq`` and the memory (api.md, read your writes). Answers a notice if the time ran out."""
         if not query.wait_ms and query.min_seq is None:
             return None
         end = time.monotonic() + query.wait_ms / 1000
@@ -199,7 +199,7 @@ def _ask(
 
 
 def work_bytes(snapshot: Snapshot) -> int:
-    """How much there is to compile, as the bytes of a request body that take as long to read."""
+    """The cost of compiling, in bytes of a request body that take as long to read."""
     notes = sum(chunk.tokens for chunk in snapshot.reflections) + sum(chunk.tokens for chunk in snapshot.observations)
     media = sum(len(str(part.get("data", ""))) for message in snapshot.tail for part in message.parts)
     said = sum(message.tokens + PART_BYTES * max(1, len(message.parts)) for message in snapshot.tail)

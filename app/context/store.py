@@ -1,19 +1,18 @@
-"""The read behind a context, present or past: one statement, one snapshot (architecture.md section 3).
+"""Reads a session for a context, as it is or was: one statement, one snapshot (architecture.md section 3).
 
-The last row is the head: session and memory as one JSON value, what is known and noted as another, and as a third the
-state that templates use. The notes are ``json``: a ``jsonb`` of them took Postgres five times as long.
-The other rows are the messages of the tail, and the summary that it begins with, which leaves the messages the rest of
-the budget (``fitting.fitting_summary``).
+The rows are the messages of the tail, the summary that it begins with, and last the head: three JSON values of session
+and memory (``head``), facts and notes (``notes``; as ``jsonb`` it took Postgres five times as long), and the values of
+templates (``state``). The summary leaves the messages the rest of the budget (``fitting.fitting_summary``).
 
-- The start of the tail is found by halving: seqs have no gaps and ``tokens_before`` only grows, so that a tail of any
-  length costs some twenty index look-ups and the messages that are shown.
-- A caller who has read the session before passes the ``mark`` of that state; if it still holds, a single row says so.
-  Who expects it to hold asks for that alone first, by a statement of a few look-ups.
-- For a shared memory the sessions are named whose notes are shown, however many share it (docs/sharing.md).
-- ``OFFSET 0`` makes the middle a value of its own: under row-level security an index is not searched by an expression
-  that might fail.
-- ``(SELECT $1)`` hides a value from the planner. If it knew the session it would make a plan for each call; one plan
-  for all is as good and saves a fifth of the call (docs/benchmarks/profile.md).
+- The start of the tail is found by binary search: seqs have no gaps and ``tokens_before`` never falls. So a tail of any
+  length costs some twenty index look-ups besides the messages that are shown.
+- A caller that has read the session before passes the ``mark`` of that state; if it still holds, a single empty row
+  says so. One that expects it to hold asks for the mark alone first, which takes a few look-ups.
+- In a shared memory only the sessions whose notes are shown are looked up (docs/sharing.md).
+- ``OFFSET 0`` computes the middle before the look-up: under row-level security Postgres searches no index by an
+  expression that might fail.
+- ``(SELECT $1)`` hides a value from the planner, which would otherwise make a plan for each call; one generic plan is
+  as good and saves a fifth of the call (docs/benchmarks/profile.md).
 """
 
 from collections.abc import Collection, Mapping
@@ -203,10 +202,11 @@ PRESENT = Moment()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budgets:
-    """Where the message budget comes from, in this order: the request, the session, its preset, the service.
+    """The message budget by precedence: the request's (``asked``), the session's, its preset's, the service's.
 
-    ``enabled``: the service's setting, for a session without one of its own. While the memory is disabled the tail is
-    the whole log, from the end of a summary that needs no notes beside it.
+    ``enabled``: the service's setting, for a session without its own. While the memory is disabled the tail is the
+    whole log, after a summary that needs no notes beside it. ``elsewhere``: the most tokens of a message of another
+    session.
     """
 
     presets: Mapping[str, int]
@@ -225,9 +225,9 @@ class ContextStore:
     async def snapshot(
         self, session: UUID, budgets: Budgets, names: Collection[str] = (), *, known: str | None = None
     ) -> list[Row] | None:
-        """The session as it is now, and at least as much of its tail as fits the budget; no rows: never seen.
+        """The session as it is now, with at least as much of its tail as fits the budget; no rows: never seen.
 
-        ``names`` are the values to read with it. None: it is as it was at an earlier read with the same names, whose
+        ``names`` are the values to read with it. None: nothing has changed since the read with the same names whose
         mark is ``known``.
         """
         arguments = self._arguments(session, budgets, names)

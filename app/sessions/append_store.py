@@ -1,17 +1,16 @@
-"""The statements of an append: one, and one round trip (architecture.md section 3).
+"""An append: one statement, one round trip (architecture.md section 3).
 
-The locks are taken in the order session, memory, messages. A statement that has waited for a row lock still sees its
-old snapshot. So of two copies of one request in flight, the second does not see the messages of the first: it violates
-the unique index on (session_id, id), is rolled back whole and run again, and then finds the messages stored. Meanwhile
-others may have stored more of them, so the last try locks the session before its statement begins. Two other changes
-are not seen in the old snapshot either: that the session has left its memory and come back, to another row of the same
-id, and that the session was deleted and another was made under its key. Then nothing is stored, and the statement is
-run again too.
+Locks are taken in the order session, memory, messages. A statement that waited for a row lock still sees the snapshot
+from before the wait. So of two concurrent copies of a request the second does not see the messages of the first: it
+violates the unique index on (session_id, id), is rolled back and retried, and then finds them stored. Others may store
+more of the messages meanwhile, so the last try locks the session before its statement begins. Two more changes are not
+in the old snapshot: the session left its memory and came back to a new row of the same id, or it was deleted and made
+anew. Then the statement fails by a division by zero, and is retried too.
 
-Nearly every append stores new messages in an existing session. For that there is a short statement of a third of the
-plan's nodes, in one form for a single message and one for several. It does nothing in any other case, nor while
-another transaction has locked the session or its memory; then the general statement follows
-(docs/benchmarks/profile.md). Appends of one message each that arrive at once share a transaction (group_commit.py).
+Nearly every append stores new messages in an existing session. A short statement with a third of the plan's nodes does
+that, in one form for a single message and one for several. In any other case, and while another transaction holds the
+session or its memory, it does nothing, and the general statement follows (docs/benchmarks/profile.md). Appends of one
+message each that arrive at once share a transaction (group_commit.py).
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -34,7 +33,7 @@ from app.sessions.store import COUNTED, counters_of, session_id
 from app.sessions.waking import woken
 
 APPEND_TRIES = 3
-SEEN_TOO_EARLY = (asyncpg.UniqueViolationError, asyncpg.DivisionByZeroError)  # messages' ids; their session, memory
+STALE_SNAPSHOT = (asyncpg.UniqueViolationError, asyncpg.DivisionByZeroError)  # of messages; of session and memory
 HOLD_SESSION = "/* hold_session */ SELECT FROM sessions WHERE id = $1 FOR NO KEY UPDATE"
 GROUP_CHARS = 16 * 1024  # of a message that goes with others, as JSON; what is much would have them wait
 PARTS, LOOK = 4, 11  # where they stand among the arguments
@@ -236,10 +235,10 @@ class AppendStore:
         place: Callable[[], Awaitable[object]] | None = None,
         body_bytes: int = 0,
     ) -> AppendResult:
-        """Store those of ``messages`` that are new, in their order, and count them; none if one of them conflicts.
+        """Store those of ``messages`` that are new, in their order; none if one of them conflicts.
 
-        ``place`` is awaited before the general statement, which may create the session: for whatever a new session
-        needs besides its first message. ``body_bytes``: in how many the messages came.
+        ``place`` is awaited before the general statement, which may create the session: it prepares what a new session
+        needs besides its first message. ``body_bytes``: the size of the request.
         """
         actor, session = usage or ActorUsage(), session_id(tenant, key)
         values = await offloaded(partial(_values, messages), size=body_bytes)
@@ -272,14 +271,14 @@ class AppendStore:
         return _result(rows[0], map(_appended_of, rows))
 
     async def _one(self, session: UUID, arguments: Sequence[Any]) -> Row:
-        """The answer of the short statement for one message, made together with those of others or alone."""
+        """The answer of the short statement for one message, in a group commit if others arrive with it."""
         row = await self._ones.row(arguments) if len(arguments[PARTS]) <= GROUP_CHARS else None
         return (await self._fetch(session, APPEND_ONE, *arguments))[0] if row is None else row
 
     async def _fetch(self, session: UUID, statement: str, *arguments: Any, waits: bool = False) -> list[Row]:
-        """``waits``: the statement may wait for whoever has the session locked; the short one never does."""
+        """``waits``: the statement may wait for the session's lock; the short one never does."""
         for _ in range(APPEND_TRIES - 1):
-            with suppress(*SEEN_TOO_EARLY):
+            with suppress(*STALE_SNAPSHOT):
                 async with self._database.connection(of=session if waits else None) as connection:
                     rows: list[Row] = await connection.fetch(statement, *arguments)
                     return rows
@@ -334,7 +333,7 @@ def _value(new: NewMessage, before: int) -> tuple[Any, ...]:
 
 
 def _totals(messages: Sequence[NewMessage], *, look: bool) -> tuple[Any, ...]:
-    """What the short statement is told of all messages together."""
+    """The arguments $26 to $30 of the short statement."""
     return (
         len(messages),
         sum(new.tokens for new in messages),
@@ -345,9 +344,9 @@ def _totals(messages: Sequence[NewMessage], *, look: bool) -> tuple[Any, ...]:
 
 
 def _is_reason_to_look(new: NewMessage) -> bool:
-    """Whether something may be due that its tokens do not tell of.
+    """Whether the memory is to be looked at even below its thresholds.
 
-    It may end the wait for a tool's result without adding any (memory-rules.md section 3, groups), or a topic (3.5).
+    The message may close a group without adding tokens (memory-rules.md section 3, groups), or end a topic (3.5).
     """
     if new.kind is Kind.BOUNDARY:
         return True

@@ -1,11 +1,10 @@
-"""Whether and when a memory is due for what was said or told: an append, a replaced message, an end, other rules.
+"""When a memory becomes due: after an append, a replaced message, the end of a session, a change of its config.
 
-A reason to look is also noted as a wish, for the engine that has already looked and is about to settle. It ends a wait,
-but neither a lease nor a back-off.
+A reason to look is also stored as a request, for an engine that has looked before and is about to settle. It ends a
+wait, but neither a lease nor a back-off.
 """
 
-# Not now(), which is from before the rows are looked at: a memory that came due in between would be neither due nor at
-# work, and told as idle.
+# Not now(), which is the start of the transaction: a memory that became due since would be told as idle.
 DUE = "coalesce(m.due_at <= clock_timestamp(), false) AS due"
 
 # Age of the oldest message of the session ``s`` that is not observed; 0: there is none.
@@ -15,10 +14,10 @@ PENDING_SECONDS = """coalesce((SELECT extract(epoch FROM now() - ingested_at) FR
 
 
 def woken(*, grown: str = "0", look: str = "true", early: str = "false") -> str:
-    """What an UPDATE of the memory ``m`` sets, of expressions of SQL, of which the planner drops what is constant.
+    """The SET clause, in SQL, of an UPDATE of the memory ``m``. The arguments are SQL expressions.
 
-    ``grown``: pending tokens that come; ``look``: whether to look whatever they are; ``early``: whether what was
-    observed ahead may be activated at once.
+    ``grown``: the added pending tokens; ``look``: whether it is due whatever they are; ``early``: whether what is
+    buffered may be activated at once.
     """
     return f"""
     requested = CASE WHEN {early} THEN coalesce(nullif(m.requested, 'look'), 'activate')
@@ -31,9 +30,9 @@ def woken(*, grown: str = "0", look: str = "true", early: str = "false") -> str:
 
 
 def ruled_anew(*, off: str) -> str:
-    """What an UPDATE of the memory ``m`` sets when its config changes; ``off``, of SQL: whether that switches it off.
+    """The SET clause of an UPDATE of the memory ``m`` when its config changes; ``off``: SQL, whether it is disabled.
 
-    Then a step under way loses its lease: from there on nothing is derived, as if there were no memory.
+    A step under way then loses its lease, so that it records nothing.
     """
     return f"""
     requested = coalesce(m.requested, 'look'), requested_at = now(),

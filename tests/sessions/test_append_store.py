@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.kit.db import Database, DatabaseConfig, Tx, acting_for
-from app.sessions.append_store import APPEND_NEW, APPEND_ONE, SEEN_TOO_EARLY, AppendResult, AppendStore
+from app.sessions.append_store import APPEND_NEW, APPEND_ONE, STALE_SNAPSHOT, AppendResult, AppendStore
 from app.sessions.model import ActorUsage, Kind, MemoryDefaults, NewMessage, Role, Trust
 from app.sessions.store import session_id
 from tests.secured import is_as_role
@@ -361,7 +361,7 @@ async def test_nothing_said_is_told_of_messages_whose_memory_went_away_while_the
     values = [(n.id, n.kind, n.role, n.name, "[]", 5, b"", None, n.metadata, True, n.trust, False, 0) for n in new]
     columns = values[0] if messages == 1 else zip(*values, strict=True)
     shared = (session_id(TENANT, "s"), None, "UTC", 300.0, None, 0, 0, 0, 0, 0, None, 20)
-    with acting_for(TENANT), pytest.raises(SEEN_TOO_EARLY) as refused:
+    with acting_for(TENANT), pytest.raises(STALE_SNAPSHOT) as refused:
         async with database.connection() as connection:
             await connection.fetch(uncounted, *columns, *shared, messages, 5, None, 5, False)
     assert PLAIN not in str(refused.value.as_dict())
