@@ -1,10 +1,10 @@
-"""Calls of a role's model within a step: paid for, redacted, judged and recorded."""
+"""Calls of a role's model within a step: paid for, redacted, judged, recorded and counted."""
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic
+from typing import Any, Generic
 
 from app.kit.offload import aside
 from app.llm.port import CIRCUIT_OPEN, ModelError
@@ -14,11 +14,14 @@ from app.memory.model import Call, Draft, ReflectorInput, Role, Source
 from app.memory.narrowing import Narrowing, known_good
 from app.memory.outcomes import BROKE, StepFailed
 from app.memory.records import Attempt, Run
+from app.memory.steps import Consolidate, Reflect
 from app.redaction.model import Redact
 from app.sessions.model import Message
 
 TRIES = 2
 PROBE = "probe"  # a call that asks whether the model answers at all
+OF_REFLECTOR = frozenset({Reflect.name, Consolidate.name})  # kinds of calls; the others are the observer's
+COUNTED = ("input_tokens", "cached_input_tokens", "output_tokens")
 REJECTED_CHARS_MAX = 20_000  # of a refused output kept for inspection
 
 
@@ -151,3 +154,19 @@ def _failed(kind: str, call: Call, error: str, *, from_seq: int | None, to_seq: 
         to_seq=to_seq,
         error=error,
     )
+
+
+def add_usage(usage: dict[str, Any], runs: Sequence[Run]) -> dict[str, Any]:
+    """The memory's running totals, by observer and reflector, with the ``runs`` of one step added.
+
+    All of them count for the role of the step, a probe too.
+    """
+    totals = {role: dict(values) for role, values in usage.items()}
+    role = "reflector" if any(run.kind in OF_REFLECTOR for run in runs) else "observer"
+    for run in runs:
+        total = totals.setdefault(role, {})
+        total["calls"] = total.get("calls", 0) + 1
+        total["cost_usd"] = round(total.get("cost_usd", 0.0) + (run.cost_usd or 0.0), 9)
+        for name in COUNTED:
+            total[name] = total.get(name, 0) + getattr(run, name)
+    return totals

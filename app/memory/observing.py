@@ -12,7 +12,7 @@ from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
 from app.memory import locking_store
 from app.memory.boundaries import span_of
-from app.memory.calling import Calling
+from app.memory.calling import Calling, add_usage
 from app.memory.conversations import named
 from app.memory.cursor import advance
 from app.memory.gates import Verdict
@@ -21,7 +21,7 @@ from app.memory.log import render
 from app.memory.means import Means
 from app.memory.model import Item, Observer, ObserverInput, Priority
 from app.memory.narrowing import OBSERVED, Narrowing, passed_over
-from app.memory.outcomes import Outcome, StepFailed, add_usage
+from app.memory.outcomes import Outcome, StepFailed
 from app.memory.records import Attempt, Loaded, NewObservation, Standing
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules

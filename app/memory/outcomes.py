@@ -1,16 +1,11 @@
-"""What can become of a step, and what its calls have used."""
+"""How a step can end."""
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
 
-from app.memory.records import Run
-from app.memory.steps import Consolidate, Reflect
 from app.sessions.model import Message
 
-REFLECTED = frozenset({Reflect.name, Consolidate.name})  # kinds of calls by which a step is the reflector's
 BROKE = "internal"  # the kind of a failure that is a bug, or an operator's hook's
-_COUNTED = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
 class Outcome(StrEnum):
@@ -45,19 +40,3 @@ class StepFailed(Exception):
         self.shown = tuple(shown)
         self.retry_after = retry_after
         self.slow = False
-
-
-def add_usage(usage: dict[str, Any], runs: Sequence[Run]) -> dict[str, Any]:
-    """The memory's running totals, by observer and reflector, with the calls of ``runs`` added, which are of one step.
-
-    So all are of one role: also the call that asks whether its model answers at all.
-    """
-    totals = {role: dict(values) for role, values in usage.items()}
-    role = "reflector" if any(run.kind in REFLECTED for run in runs) else "observer"
-    for run in runs:
-        total = totals.setdefault(role, {})
-        total["calls"] = total.get("calls", 0) + 1
-        total["cost_usd"] = round(total.get("cost_usd", 0.0) + (run.cost_usd or 0.0), 9)
-        for name in _COUNTED:
-            total[name] = total.get(name, 0) + getattr(run, name)
-    return totals

@@ -12,7 +12,7 @@ from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
 from app.memory import locking_store, reflection_store
-from app.memory.calling import Calling, judged
+from app.memory.calling import Calling, add_usage, judged
 from app.memory.conversations import Numbering
 from app.memory.extractive.roles import ExtractiveReflector
 from app.memory.gates import Rejection, Verdict, restore
@@ -21,7 +21,7 @@ from app.memory.log import render
 from app.memory.means import Means
 from app.memory.model import Item, Reflector, ReflectorInput
 from app.memory.narrowing import CONDENSED, Narrowing
-from app.memory.outcomes import Outcome, StepFailed, add_usage
+from app.memory.outcomes import Outcome, StepFailed
 from app.memory.protected import coverage, lost, protected
 from app.memory.records import Attempt, Run
 from app.memory.reflection_sources import (

@@ -20,13 +20,14 @@ from app.kit.tracing import traced
 from app.llm.port import CIRCUIT_OPEN, TOO_LONG
 from app.memory import locking_store
 from app.memory.activating import Activating
+from app.memory.calling import add_usage
 from app.memory.changing.rebuilding import Rebuilding
 from app.memory.extracting.noting import Noting
 from app.memory.means import Means
 from app.memory.metrics import MemoryMetrics
 from app.memory.narrowing import FAILED, SLOW, counted
 from app.memory.observing import Observing
-from app.memory.outcomes import BROKE, Outcome, StepFailed, add_usage
+from app.memory.outcomes import BROKE, Outcome, StepFailed
 from app.memory.policy import backoff
 from app.memory.queue_store import QueueStore
 from app.memory.records import Attempt, Lease, Run, Standing

@@ -11,12 +11,13 @@ from dataclasses import replace
 from app.kit.db import Tx
 from app.kit.tracing import traced
 from app.memory import locking_store
+from app.memory.calling import add_usage
 from app.memory.changing import mending_store
 from app.memory.means import Means
 from app.memory.model import Ranges
 from app.memory.narrowing import OBSERVED, Narrowing
 from app.memory.observing import Observing, new_observation
-from app.memory.outcomes import Outcome, add_usage
+from app.memory.outcomes import Outcome
 from app.memory.records import Attempt, Gap, Loaded, NewObservation
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span

@@ -25,7 +25,7 @@ from app.kit.patterns import lazy_pattern
 from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
 from app.memory import locking_store
-from app.memory.calling import Calling
+from app.memory.calling import Calling, add_usage
 from app.memory.extracting import noting_store
 from app.memory.extracting.merging import Merge, Read, making_way, merge, said_again
 from app.memory.extracting.reading import Reading, first_unread, new_facts, unread_chunks, unread_messages
@@ -36,7 +36,7 @@ from app.memory.judging import judged_facts
 from app.memory.means import Means
 from app.memory.model import Extractor, ExtractorInput, Item
 from app.memory.narrowing import EXTRACTED, Narrowing
-from app.memory.outcomes import Outcome, StepFailed, add_usage
+from app.memory.outcomes import Outcome, StepFailed
 from app.memory.records import Attempt, Loaded
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
