@@ -43,7 +43,7 @@ class Calling(Generic[Source]):
         from_seq: int,
         to_seq: int,
     ) -> Verdict | None:
-        """What passed the gates. A rejected draft is tried once more with the reason (memory-rules.md section 4).
+        """The verdict that passed the gates. A rejected draft is retried once with the reason (section 4).
 
         None if a cap on cost forbids the first call. Raises StepFailed, also if a cap forbids the second call.
         """
@@ -67,14 +67,14 @@ class Calling(Generic[Source]):
         return StepFailed(rejection, detail, shown=_shown(source))
 
     async def give_up(self, attempt: Attempt, source: Source, failed: StepFailed, narrowing: Narrowing) -> None:
-        """Raises ``failed`` again, unless the model fails only at the one part it was shown: it answers to another."""
+        """Raise ``failed`` again, unless the model fails at this one part alone, and answers a probe."""
         answers = narrowing.asks(failed.kind) and await self._answers(attempt, known_good(source))
         if not (answers and narrowing.gives_up(failed.kind)):
             failed.slow = answers
             raise failed
 
     async def _answers(self, attempt: Attempt, source: Source) -> bool:
-        """Whether the model answers; False if a cap forbids to ask."""
+        """Probe the model; False if it fails, or a cap forbids the call."""
         try:
             draft = await self.draft(attempt, source, kind=PROBE)
         except StepFailed:
@@ -87,12 +87,10 @@ class Calling(Generic[Source]):
     async def draft(
         self, attempt: Attempt, source: Source, *, kind: str, from_seq: int | None = None, to_seq: int | None = None
     ) -> Draft | None:
-        """One call, the last of the runs then; None if a cap forbids it. Raises StepFailed.
+        """One call, added to the runs; None if a cap forbids it. Raises StepFailed.
 
-        Its run is that of a step that broke, until the caller puts what became of it in its place.
-
-        What the model wrote is redacted first of all, because a model may write secrets that it was not shown. That
-        is done in a thread, because an operator's hook may be slow.
+        Its run counts as failed until the caller replaces it by the outcome. The text is redacted at once, for a model
+        may write secrets that it was not shown, and in a thread, for an operator's hook may be slow.
         """
         redact = self.means.redaction.of(attempt.loaded.tenant)
         started = time.perf_counter()
@@ -121,7 +119,7 @@ def _shown(source: Source) -> tuple[Message, ...]:
 
 
 def judged(run: Run, draft: Draft, verdict: Verdict) -> Run:
-    """The record of the call that wrote the draft, with what became of it."""
+    """The run of the call that wrote the draft, with the verdict as its outcome."""
     if verdict.rejected is None:
         return replace(run, outcome="recorded", error=None, grounded_share=verdict.grounded_share)
     return replace(
@@ -138,7 +136,7 @@ async def _redacted(text: str, redact: Redact | None) -> str:
 
 
 def _failed(kind: str, call: Call, error: str, *, from_seq: int | None, to_seq: int | None) -> Run:
-    """The record of a call that nothing came of: of a refusal its tokens, of one that timed out its input."""
+    """The run of a call without a result, with the usage that the provider told, or an estimate."""
     return Run(
         kind=kind,
         provider=call.provider,

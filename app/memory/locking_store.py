@@ -1,6 +1,6 @@
-"""The statements that lock a session and its memory before something is recorded, and look whether all is as it was.
+"""The statements that lock a session and its memory before a write, and compare the messages with what was read.
 
-``fence`` is a worker's, and finds nothing if another one took over (architecture.md 1.2); ``lock`` is everybody else's.
+``fence`` is for workers, and finds nothing once the lease is lost (architecture.md 1.2); ``lock`` is for requests.
 Locks are taken in the order session, memory, children.
 """
 
@@ -67,7 +67,7 @@ async def fence_all(tx: Tx, lease: Lease, session_ids: Iterable[UUID]) -> dict[U
 
 
 async def lock(tx: Tx, session_id: UUID, key: str) -> Locked:
-    """Lock session, then memory, regardless of the lease. Raises SessionNotFound, which tells the ``key``."""
+    """Lock session, then memory, regardless of a lease. Raises SessionNotFound, naming ``key``."""
     session = await tx.fetchrow(LOCK_SESSION, session_id)
     if session is None:
         raise SessionNotFound(key)
@@ -78,7 +78,7 @@ async def lock(tx: Tx, session_id: UUID, key: str) -> Locked:
 
 
 async def unchanged(tx: Tx, session_id: UUID, messages: Sequence[Message], *, from_seq: int, to_seq: int) -> bool:
-    """Whether the observable messages in ``from_seq``..``to_seq`` are still those that were read."""
+    """Whether the observable messages in ``from_seq``..``to_seq`` still are ``messages``, unchanged."""
     shown = (
         [m.seq for m in messages],
         [m.content_hash for m in messages],

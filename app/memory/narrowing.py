@@ -1,9 +1,7 @@
-"""What is shown to a model that failed at what it was shown: less at each try, at last one part alone. Pure.
+"""Shows less to a model after it failed at what it was shown: at last one group of messages, or one note. Pure.
 
-That is a group of messages, or a chunk of the log.
-
-Some of what is said a provider does not take: its content filter refuses it, the model's context is too small, the call
-takes too long. All that comes after it would wait for it, for ever (docs/decisions/0060).
+A provider's content filter may refuse a text, the model's context may be too small, the call may take too long. Without
+this, one such message would block all later ones for ever (docs/decisions/0060).
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +35,7 @@ from app.sessions.model import Message, Role, text_part
 REFUSED: Final = "refused"
 SLOW: Final = "slow"  # counted beside a time-out of one part alone, while the model answered to another
 FAILED: Final = "failed"  # the place of the counts in the error that is kept
-# What is for what was shown, and what may be: a provider that is in trouble, or a bad day, does it as well.
+# Failures that the shown text caused for sure, and those that an outage of the provider may also cause.
 _SURE: Final = frozenset({REFUSED, TOO_LONG, TOO_LARGE})
 _DOUBTFUL: Final = frozenset({BAD_REPLY, TIMEOUT, *Rejection})
 _PATIENCE: Final = ((_SURE, 1), (_DOUBTFUL, 4))  # so many failures before less is shown
@@ -51,7 +49,7 @@ KNOWN_GOOD: Final = "Hello."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Showing:
-    """The ``steps`` that show the same, and for which failures a part alone is done without the model: ``gives_up``."""
+    """``steps`` that show the same text, and the failures at a single part after which no model is asked."""
 
     steps: frozenset[str]
     gives_up: frozenset[str] = _SURE | _DOUBTFUL  # where nothing is lost by it
@@ -68,7 +66,7 @@ SHOWINGS: Final = (OBSERVED, CONDENSED, EXTRACTED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowing:
-    """``divisor`` of what a step would be shown. ``alone``: one part, nothing earlier. ``cut``: of its messages too."""
+    """``divisor`` of what is shown; ``alone``: one part, without earlier lines. ``cut``: divisor of its messages too."""
 
     showing: Showing
     divisor: int = 1
@@ -77,7 +75,7 @@ class Narrowing:
 
     @classmethod
     def of(cls, standing: Standing, showing: Showing) -> "Narrowing":
-        """After the failures in a row of this session that were for what the model was shown, or may have been."""
+        """By the session's failures in a row that the shown text caused, or may have."""
         failed = _failed(standing, showing)
         beyond = (sum(failed.get(kind, 0) for kind in kinds) - patience for kinds, patience in _PATIENCE)
         times = min(max(0, *beyond), PARTS_MAX)
@@ -85,7 +83,7 @@ class Narrowing:
         return cls(showing=showing, divisor=DIVISOR**times, alone=times == PARTS_MAX, cut=DIVISOR**cuts)
 
     def step(self, step: Observe | Buffer, *, limit_tokens: int | None) -> Observe | Buffer:
-        """With a share of what it wants, and at least one group."""
+        """The step, wanting only a share of its tokens, but at least one group."""
         if self.divisor == 1:
             return step
         most = step.want_tokens if limit_tokens is None else min(step.want_tokens, limit_tokens)
@@ -94,19 +92,19 @@ class Narrowing:
         return replace(step, want_tokens=self._tokens(most))
 
     def gives_up(self, kind: str) -> bool:
-        """Whether the part that was shown alone, and failed like this, may be done without the model."""
+        """Whether a part that failed like this when shown alone is done without the model."""
         return self.alone and kind in self.showing.gives_up
 
     def asks(self, kind: str) -> bool:
-        """Whether it is asked if the model answers to another part: only for its slowness a message is cut."""
+        """Whether the model is probed with another text: only if it answers that, a slow message is cut or given up."""
         return self.gives_up(kind) or (self.alone and kind == TIMEOUT)
 
     def input_tokens(self, limit: int | None) -> int | None:
-        """How much is shown of the messages; what is cut has the default limit where there is none."""
+        """The limit of the messages' view, divided; the default limit if there is none."""
         return limit if self.cut == 1 else max(INPUT_TOKENS_MIN, (limit or OBSERVER_INPUT_TOKENS) // self.cut)
 
     def oldest(self, chunks: Sequence[Observation | Reflection]) -> Sequence[Observation | Reflection]:
-        """The share of them, at least one."""
+        """The oldest share of the notes, at least one."""
         ends = accumulate(chunk.tokens for chunk in chunks)
         most = self._tokens(sum(chunk.tokens for chunk in chunks))
         return chunks[: max(1, sum(end <= most for end in ends))]
@@ -117,7 +115,7 @@ class Narrowing:
         return 0 if self.alone else (EARLIER_TOKENS if budget is None else budget) // self.divisor
 
     def want_tokens(self, messages: Sequence[Message]) -> int:
-        """Of all ``messages``."""
+        """The share of the messages, in tokens."""
         return NEVER if self.divisor == 1 else self._tokens(sum(message.tokens for message in messages))
 
     def _tokens(self, tokens: int) -> int:
@@ -125,9 +123,9 @@ class Narrowing:
 
 
 def counted(standing: Standing, step: str, *kinds: str) -> Mapping[str, int]:
-    """How often each kind came in a row for what such a step was shown, with these: to be kept with the last error.
+    """The counts of failures in a row by kind, for steps that show the same, with these ``kinds`` added.
 
-    What is the provider's own counts for nothing, and ends no row.
+    They are stored with the last error. Failures of the provider itself neither count nor end a row.
     """
     showing = next((one for one in SHOWINGS if step in one.steps), None)
     before = {} if showing is None else _failed(standing, showing)
@@ -136,7 +134,7 @@ def counted(standing: Standing, step: str, *kinds: str) -> Mapping[str, int]:
 
 
 def _failed(standing: Standing, showing: Showing) -> Mapping[str, int]:
-    """None where somebody asked for another try: no failure counts any more (``QueueStore.request``)."""
+    """The stored counts; empty after a request for another try (``QueueStore.request``)."""
     error, session = standing.last_error or {}, standing.session_key
     of_this = error.get("step") in showing.steps and error.get("session", session) == session
     found: Mapping[str, int] = error.get(FAILED, {}) if of_this else {}
@@ -144,7 +142,7 @@ def _failed(standing: Standing, showing: Showing) -> Mapping[str, int]:
 
 
 def known_good(source: Source) -> Source:
-    """The same question of a text that no model refuses: whether it is for what was shown that it does."""
+    """The same question about a text that no model refuses: tells whether the shown text is the cause."""
     match source:
         case ObserverInput():
             messages = _greeting(source.messages)
@@ -166,7 +164,7 @@ def _greeted(items: Sequence[Item]) -> tuple[Item, ...]:
 
 
 def passed_over(span: Span, zone: ZoneInfo) -> Verdict:
-    """A line in the place of what a model does not read; it quotes nothing, for it is shown to models too."""
+    """A line in the place of what a model refuses to read. It quotes nothing, because models are shown it too."""
     first, last = span.messages[0], span.messages[-1]
     said = first.created_at.astimezone(zone)
     item = Item(

@@ -1,4 +1,4 @@
-"""The Observe and Buffer steps: load a safe span, have it observed, judge it, record it (architecture.md 1.4)."""
+"""The Observe and Buffer steps: find a safe span, have it observed and judged, record it (architecture.md 1.4)."""
 
 import asyncio
 from dataclasses import replace
@@ -70,10 +70,7 @@ class Observing:
                 return await self._record(tx, attempt, span, new, ahead=ahead)
 
     async def think(self, attempt: Attempt, span: Span) -> Verdict | None:
-        """The verdict to record for the span, as ``Calling.accepted`` answers it.
-
-        If the span is a single group that the model refuses to read (``narrowing``), one line that says so.
-        """
+        """The verdict on the span, as ``Calling.accepted``; for a single group that the model refuses one line that says so."""
         loaded, rules = attempt.loaded, attempt.rules
         redact = self._means.redaction.of(loaded.tenant)
         of = {"daybook.messages": len(span.messages), "daybook.tokens": span.tokens}
@@ -90,7 +87,7 @@ class Observing:
             return passed_over(span, rules.zone)
 
     async def _record(self, tx: Tx, attempt: Attempt, span: Span, new: NewObservation, *, ahead: bool) -> Outcome:
-        """Record the chunk and move the cursor, if everything is still as it was read."""
+        """Record the observation and move the cursor, if the messages are still as they were read."""
         loaded = attempt.loaded
         fenced = await locking_store.fence(tx, attempt.lease, loaded.session_id)
         if fenced is None or fenced.buffered_seq != loaded.buffered_seq:
@@ -125,9 +122,9 @@ def _observer_input(loaded: Loaded, rules: Rules, span: Span) -> ObserverInput:
 
 
 def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
-    """The log for the observer, oldest first: the newest lines within ``budget``, and always the important ones.
+    """The log for the observer, oldest first: the newest lines within ``budget``, and the important ones (section 4).
 
-    memory-rules.md section 4, input. The important ones may fill twice the budget; then the oldest are left out.
+    These may fill twice the budget; beyond that the oldest are left out.
     """
     log = [item for chunk in (*loaded.chunks, *loaded.buffered) for item in chunk.items]
     if budget is None:
@@ -146,7 +143,7 @@ def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
 
 
 def new_observation(loaded: Loaded, span: Span, verdict: Verdict) -> NewObservation:
-    """The chunk to record. It begins where the last observed or buffered one ends."""
+    """The observation to record; it begins where the last observed or buffered one ends."""
     text, items, tokens = verdict.text, verdict.items, verdict.tokens
     if loaded.is_shared:
         items = named(items, loaded.session_key)

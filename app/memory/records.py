@@ -19,7 +19,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A session of a shared memory for which there is something to do; the fields are those of ``Loaded``.
+    """A session of a shared memory with work to do; the fields are as in ``Standing``.
 
     ``waits``: it has messages to be observed.
     """
@@ -51,13 +51,13 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """A memory as a worker finds it at a look, without its notes, and the session that a step is about.
+    """A memory's counters as a worker reads them, without its notes, and the session that a step is about.
 
-    ``last_seq`` is the newest message and ``observed_seq`` the cursor; ``buffered_seq``, never before the cursor, is
-    the last message observed ahead. ``unfinished``: a part of a span is observed, and the rest is not. ``rebuilding``
-    is to be observed again, the next range first. Facts were taken from the session's messages up to ``facts_seq``.
-    ``conversations`` are the sessions of a shared memory with something to do, the one with the oldest unobserved
-    message first. ``last_error`` belongs to the last of ``attempts`` failures in a row.
+    ``last_seq`` is the newest message, ``observed_seq`` the cursor, ``buffered_seq`` the last message that is observed
+    or buffered. ``unfinished``: of a span only a part is observed. ``rebuilding``: what is to be observed again, the
+    next range first. Facts were extracted from the session's messages up to ``facts_seq``. ``conversations``: the
+    sessions of a shared memory with work to do, the one with the oldest unobserved message first. ``last_error`` is of
+    the last of ``attempts`` failures in a row.
     """
 
     memory_id: UUID
@@ -117,7 +117,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded(Standing):
-    """The same with its notes: ``observations`` and ``reflections`` are live, ``buffered`` and ``ahead`` not yet."""
+    """The same with its notes: live ``observations`` and ``reflections``, and the ``buffered`` ones (``ahead``)."""
 
     observations: tuple[Observation, ...]
     buffered: tuple[Observation, ...]
@@ -178,7 +178,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One try of a step: under which lease, of what memory and by which rules. Each call is added to ``runs``."""
+    """One execution of a step: its lease, memory and rules. Each model call is added to ``runs``."""
 
     lease: Lease
     loaded: Loaded
@@ -188,7 +188,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewObservation:
-    """A chunk to be recorded, with what the observer said beside it. ``ordinal`` is its place in the log."""
+    """An observation to be recorded, with the task and response told by the observer. ``ordinal``: see ``model``."""
 
     ordinal: int
     text: str
@@ -204,7 +204,7 @@ class NewObservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewReflection:
-    """A condensed note to be recorded, and the ids of what it condenses."""
+    """A reflection to be recorded, and the ids of the notes that it condenses."""
 
     level: int
     text: str
@@ -220,7 +220,7 @@ class NewReflection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locked:
-    """Session and memory, locked by somebody who is no worker. ``version`` is 0 where there is no memory yet.
+    """Session and memory, locked for a request (``locking_store.lock``). ``version`` 0: there is no memory yet.
 
     ``newest_seq`` is the newest message that is no summary, 0 where there is none; ``tail_from_seq`` the tail's start.
     """
@@ -248,7 +248,7 @@ class Locked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hints:
-    """What a control makes the session's current task and suggested response; None is that there is none."""
+    """The current task and suggested response that a request sets; None: there is none."""
 
     current_task: str | None = None
     suggested_response: str | None = None

@@ -1,4 +1,4 @@
-"""The Reflect and Consolidate steps: condense a part of the log, judge the result, and replace the part by it."""
+"""The Reflect and Consolidate steps: condense a part of the log, judge the result, record it in the part's place."""
 
 import asyncio
 from collections.abc import Sequence
@@ -52,8 +52,8 @@ class Reflecting:
     async def run(self, attempt: Attempt, step: Reflect | Consolidate) -> Outcome:
         """Condense. Raises StepFailed, which ``stepping`` records.
 
-        A part that the model does not condense even alone is condensed without a model, or, if it does not get smaller
-        by itself, together with what comes after it. So are reflections that it leaves too large: the log has a budget.
+        A note that the model fails at alone (``narrowing``) is condensed without a model; if it does not get smaller by
+        itself, together with all that the step condenses. Reflections that the model leaves too large are as well.
         """
         loaded, rules = attempt.loaded, attempt.rules
         whole = reflect_sources(loaded, step) if isinstance(step, Reflect) else consolidate_sources(loaded, step)
@@ -80,14 +80,14 @@ class Reflecting:
                 return await self._record(tx, attempt, sources, best, ahead=ahead)
 
     def _within(self, rules: Rules, sources: Sources) -> Sources:
-        """As much of them as the model may write the result of."""
+        """As many of the oldest as the model's output limit leaves room to condense."""
         return sources.within(self._reflector.target_tokens_max, reflect_to=rules.reflect_to)
 
     def _exceeds(self, rules: Rules, sources: Sources) -> bool:
         return len(self._within(rules, sources).chunks) < len(sources.chunks)
 
     async def _written(self, attempt: Attempt, sources: Sources) -> tuple[Sources, Verdict | None]:
-        """By the model, with what it was made of: less, if its limit became known only by this call."""
+        """The model's result and its sources: fewer, if the model's output limit became known by this call."""
         try:
             return sources, await self._condensed(self._calling, attempt, sources)
         except StepFailed as failed:
@@ -97,7 +97,7 @@ class Reflecting:
         return less, await self._condensed(self._calling, attempt, less)
 
     async def _condensed(self, calling: Calling[ReflectorInput], attempt: Attempt, sources: Sources) -> Verdict | None:
-        """As ``_think``, of lines that name their conversations."""
+        """As ``_think``, with the citations of a shared log numbered for the model (``conversations``)."""
         sources = await asyncio.to_thread(sources.numbered)
         of = {"daybook.notes": len(sources.chunks), "daybook.tokens": sources.tokens}
         with traced(self._means.tracer, "think", attributes=of):
@@ -191,13 +191,13 @@ class Reflecting:
 
 
 def named_verdict(verdict: Verdict, numbering: Numbering) -> Verdict:
-    """The verdict with its citations naming the conversations of a shared log again, as its tokens were counted."""
+    """The verdict with citations by name again, as its tokens were counted."""
     items = numbering.named(verdict.items)
     return replace(verdict, items=items, text=render(items))
 
 
 async def _restored(best: Verdict, guarded: Sequence[Item], sources: Sources, runs: list[Run], written: int) -> Verdict:
-    """With the protected lines it lost; the run that wrote it is told for how many of them there is no room."""
+    """The verdict with the protected lines it lost; its run tells how many of them do not fit."""
     best = await aside(restore, best, guarded, limit_tokens=restored_most(sources), size=sources.numbering.size)
     if gone := await aside(lost, guarded, best.items):
         told = f"no room for {len(gone)} of the {len(guarded)} protected lines"
