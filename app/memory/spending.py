@@ -16,6 +16,8 @@ from app.memory.steps import NEVER, Activate, ActivateReflection, State, Step, W
 
 # Calls under way have reserved what is left: when one of them has ended there may be room again.
 RESERVED_WAIT = timedelta(seconds=1)
+# At most so long after midnight who has had a turn goes on: well behind those that have waited for longer.
+TURN = timedelta(seconds=10)
 
 
 class Rung(StrEnum):
@@ -63,11 +65,12 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accounts:
-    """Both payers of a memory's calls, at ``now``."""
+    """Both payers of a memory's calls, at ``now``. ``last_paid``: the day of the memory's last call, if it had one."""
 
     now: datetime
     session: Account
     tenant: Account
+    last_paid: date | None = None
 
     @property
     def day(self) -> date:
@@ -76,6 +79,12 @@ class Accounts:
     @property
     def day_end(self) -> datetime:
         return datetime.combine(self.day + timedelta(days=1), time.min, tzinfo=UTC)
+
+    @property
+    def next_turn(self) -> datetime:
+        """When the day is over, but for those before it whose last call is longer ago: a cap may be enough for few."""
+        paid = self.last_paid
+        return self.day_end if paid is None else self.day_end + TURN / (1 + (self.day - paid).days)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,13 +123,13 @@ def allowance(caps: Caps, accounts: Accounts) -> Allowance:
         caps.tenant.share(accounts.tenant.spent, accounts.tenant.reserved),
     )
     if spent >= 1:
-        return Allowance(rung=Rung.PAUSED, until=accounts.day_end)
+        return Allowance(rung=Rung.PAUSED, until=accounts.next_turn)
     if claimed >= 1:
-        return Allowance(rung=Rung.PAUSED, until=min(accounts.now + RESERVED_WAIT, accounts.day_end))
+        return Allowance(rung=Rung.PAUSED, until=min(accounts.now + RESERVED_WAIT, accounts.next_turn))
     if spent >= caps.larger_batches_at:
-        return Allowance(rung=Rung.LARGER_BATCHES, until=accounts.day_end)
+        return Allowance(rung=Rung.LARGER_BATCHES, until=accounts.next_turn)
     if caps.small_model_at is not None and spent >= caps.small_model_at:
-        return Allowance(rung=Rung.SMALL_MODEL, until=accounts.day_end)
+        return Allowance(rung=Rung.SMALL_MODEL, until=accounts.next_turn)
     return Allowance()
 
 

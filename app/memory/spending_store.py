@@ -15,6 +15,7 @@ TODAY = "(now() AT TIME ZONE 'UTC')::date"
 
 ACCOUNTS = f"""/* accounts */
 SELECT now() AS now, s.tokens, s.cost_usd, s.unpriced_tokens,
+  (SELECT max(day) FROM spending WHERE memory_id = $1 AND tokens > 0) AS last_paid,
   t.tokens AS tenant_tokens, t.cost_usd AS tenant_usd, t.unpriced_tokens AS tenant_unpriced_tokens, calls.*
 FROM (VALUES ($1::uuid, $2::text, {TODAY})) AS asked (memory_id, tenant, day)
 LEFT JOIN spending s USING (memory_id, day)
@@ -89,6 +90,7 @@ class SpendingStore:
 def _accounts_of(row: Row) -> Accounts:
     return Accounts(
         now=row["now"],
+        last_paid=row["last_paid"],
         session=Account(
             spent=_amount(row["tokens"], row["cost_usd"]),
             reserved=_amount(row["reserved_tokens"], row["reserved_usd"]),

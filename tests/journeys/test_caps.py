@@ -31,11 +31,12 @@ async def memory_where(service: Service, status: str, key: str = KEY) -> Json:
 
 
 async def a_day_passes(database_url: str) -> None:
-    """What was spent today was spent yesterday, and what waits for the day's end is due."""
+    """What was spent was spent a day earlier, and what waits for the day's end is due."""
     connection = await asyncpg.connect(database_url)
     for table in ("spending", "tenant_spending"):
-        await connection.execute(f"UPDATE {table} SET day = day - 1")  # noqa: S608 - our own table names
-    await connection.execute("UPDATE memories SET due_at = now() WHERE due_at IS NOT NULL")
+        for day in await connection.fetch(f"SELECT DISTINCT day FROM {table} ORDER BY day"):  # noqa: S608 - our own
+            await connection.execute(f"UPDATE {table} SET day = day - 1 WHERE day = $1", day[0])  # noqa: S608 - our own
+    await connection.execute("UPDATE memories SET due_at = due_at - interval '1 day'")
     await connection.close()
 
 
@@ -78,7 +79,7 @@ async def test_at_its_cap_a_memory_pauses_and_catches_up_by_itself_the_next_day(
     assert paused["status"] == appended["memory"]["status"] == "paused"
     assert (paused["attempts"], paused["last_error"]) == (0, None)
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date()
-    assert paused["next_attempt_at"] == f"{tomorrow}T00:00:00Z"
+    assert paused["next_attempt_at"] == f"{tomorrow}T00:00:10Z"
     assert (paused["spending"]["rung"], paused["spending"][payer]["cap"]["tokens"]) == ("paused", 1)
     assert paused["pending"]["messages"] == OBSERVE_AT
     assert len(raw["payload"]["messages"]) >= OBSERVE_AT + 2
@@ -88,6 +89,28 @@ async def test_at_its_cap_a_memory_pauses_and_catches_up_by_itself_the_next_day(
     assert caught_up["cursor"]["observed_seq"] == 2 * OBSERVE_AT + 2
     assert caught_up["coverage"]["gaps"] == []
     assert len(models.requests) == 2
+
+
+async def test_who_has_waited_longest_comes_first_on_a_day_whose_cap_is_enough_for_one(
+    start_service: StartService, models: ModelServer, database_url: str
+) -> None:
+    del models  # asked for its variables
+    keys = ["a", "b", "c"]
+    observed: list[list[int]] = []
+    memory = MEMORY | {"observer_input_tokens": 450}  # a call of each leaves it more to do
+    settings: dict[str, Any] = {"memory": memory, "caps": {"tenant_tokens_per_day": 1}, "engine": {"concurrency": 1}}
+    async with start_service(provider="openai", **settings) as service:
+        for key in keys:
+            for first in range(1, 5 * OBSERVE_AT, OBSERVE_AT):
+                await service.append(key, *talk(first, first + OBSERVE_AT - 1))
+        for _ in keys:
+            memories = [await memory_where(service, "paused", key) for key in keys]
+            while not memories[0]["spending"]["tenant"]["tokens"]:  # until then they pause for one another
+                memories = [await memory_where(service, "paused", key) for key in keys]
+            observed.append([memory["cursor"]["observed_seq"] for memory in memories])
+            await a_day_passes(database_url)
+
+    assert [sum(seq > 0 for seq in day) for day in observed] == [1, 2, 3]
 
 
 async def test_a_cap_binds_where_a_server_tells_no_usage(

@@ -12,6 +12,7 @@ from app.memory.policy import next_step
 from app.memory.rules import Rules
 from app.memory.spending import (
     RESERVED_WAIT,
+    TURN,
     Account,
     Accounts,
     Allowance,
@@ -139,6 +140,15 @@ def test_a_day_is_one_of_utc(now: datetime, day: str, end: datetime) -> None:
     at = accounts(account(1_000), account(), now)
     assert (str(at.day), at.day_end) == (day, end)
     assert allowance(CAPS, at) == Allowance(rung=Rung.PAUSED, until=end)
+
+
+def test_who_was_not_paid_for_longer_goes_on_earlier_when_the_day_is_over() -> None:
+    days = [None, *(NOW.date() - timedelta(days=days) for days in (400, 2, 1, 0))]
+    paid = [replace(accounts(account(), account(10_000)), last_paid=day) for day in days]
+    turns = [allowance(CAPS, at).until for at in paid]
+    assert turns[0] == MIDNIGHT
+    assert turns == sorted({turn for turn in turns if turn is not None})
+    assert turns[-1] == MIDNIGHT + TURN
 
 
 def test_what_is_only_reserved_pauses_until_a_call_may_have_ended() -> None:
