@@ -732,8 +732,10 @@ async def test_a_session_that_is_deleted_while_it_is_shown_says_so_until_it_is_m
     await context.close()
 
 
-async def test_a_session_that_is_not_there_is_asked_for_ever_more_rarely(service: Service, browser: Browser) -> None:
-    """A tab that was left open asked for it every 5 seconds, for ever."""
+async def test_a_session_that_is_not_there_is_asked_for_more_rarely_and_shown_a_minute_after_it_is(
+    service: Service, browser: Browser
+) -> None:
+    """A tab that was left open asked for it every 5 seconds, for ever; and then found it an hour late."""
     context = await browser.new_context()
     page = await context.new_page()
     await page.clock.install()
@@ -742,13 +744,16 @@ async def test_a_session_that_is_not_there_is_asked_for_ever_more_rarely(service
     async with page.expect_response("**/memory/events"):
         await page.goto(f"{service.url}/#/nobody")
     await expect(page.get_by_role("alert")).to_have_text("session 'nobody' was never seen")
-    for count, seconds in enumerate((5, 10, 20), start=1):
+    for count, seconds in enumerate((5, 10, 20, 40, 60), start=1):
         await page.evaluate("() => fetch('healthz')")  # what was asked before this is known then
         await page.clock.run_for((seconds - 1) * 1_000)
         await page.evaluate("() => fetch('healthz')")
         assert len(asked) == count
         async with page.expect_response("**/memory/events"):
             await page.clock.run_for(2_000)
+    await service.append("nobody", {"role": "user", "content": "Hello"})
+    await page.clock.run_for(61_000)
+    await expect(page.locator("#message-1")).to_be_visible()
     await context.close()
 
 

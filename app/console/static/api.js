@@ -6,7 +6,7 @@ export const REFUSED = "daybook-key-refused"; // an event of the window: the key
 const AWAY = { detail: "the service does not answer" };
 const ANSWER_MS = 30_000;
 const AWAY_MS = 2_000; // then a stream is asked for again
-const [GONE_MS, GONE_MS_MAX] = [5_000, 3_600_000]; // and that of a session that is not there: each time after twice as long
+const [GONE_MS, GONE_MS_MAX] = [5_000, 60_000]; // and that of a session that is not there: each time after twice as long
 const SILENT_MS = 45_000; // of a stream: the service says something every 15 s
 
 class Problem extends Error {
