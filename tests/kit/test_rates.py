@@ -125,9 +125,9 @@ def test_what_is_no_redis_is_one_clear_line_without_its_password(url: str) -> No
     assert "opensesame" not in str(refused.value)
 
 
-def of_the_doctor(folder: Path, url: str) -> Finding:
+def of_the_doctor(folder: Path, url: str, **rates: int) -> Finding:
     """What it finds of this Redis; there is no database in the folder, and it looks at the rest."""
-    settings = Settings(data_dir=folder / "none", rates={"redis_url": url})
+    settings = Settings(data_dir=folder / "none", rates={"redis_url": url, **rates})
     return next(found for found in diagnose(settings, redrive=False) if found.check == "rate limit")
 
 
@@ -151,3 +151,11 @@ def test_the_doctor_tells_of_a_redis_that_is_away_or_hangs_or_is_none(tmp_path: 
     assert {one.verdict for one in found} == {Verdict.WRONG}
     assert PASSWORD not in f"{found}"
     assert ["connecting to" in found[0].detail, "Timeout" in found[1].detail] == [True, True]
+
+
+def test_the_doctor_asks_no_redis_where_nothing_is_limited(tmp_path: Path) -> None:
+    """It said that one was wrong which nobody asks."""
+    found = of_the_doctor(tmp_path, f"redis://127.0.0.1:{free_port()}/0", per_minute=0)
+    assert found.verdict is Verdict.OK
+    unreadable = of_the_doctor(tmp_path, "rediz://127.0.0.1", per_minute=0)  # with which the service does not start
+    assert unreadable.verdict is Verdict.WRONG
