@@ -23,7 +23,7 @@ from app.memory.model import Item, Reflector, ReflectorInput
 from app.memory.narrowing import CONDENSED, Narrowing
 from app.memory.outcomes import Outcome, StepFailed
 from app.memory.protected import coverage, lost, protected
-from app.memory.records import Attempt, Run
+from app.memory.records import Attempt
 from app.memory.reflection_sources import (
     Sources,
     consolidate_sources,
@@ -142,7 +142,7 @@ class Reflecting:
         tried = len(attempt.runs) - before == len(COMPRESSION_SHARES)
         if reasons and best is None and not (tried and all(reason is Rejection.NOT_SMALLER for reason in reasons)):
             raise calling.rejected(reasons[-1], source)
-        return None if best is None else await _restored(best, guarded, sources, attempt.runs, written)
+        return None if best is None else await _restored(best, guarded, sources, attempt, written)
 
     async def _try(
         self, calling: Calling[ReflectorInput], attempt: Attempt, source: ReflectorInput, sources: Sources
@@ -196,9 +196,12 @@ def named_verdict(verdict: Verdict, numbering: Numbering) -> Verdict:
     return replace(verdict, items=items, text=render(items))
 
 
-async def _restored(best: Verdict, guarded: Sequence[Item], sources: Sources, runs: list[Run], written: int) -> Verdict:
-    """The verdict with the protected lines it lost; its run tells how many of them do not fit."""
-    best = await aside(restore, best, guarded, limit_tokens=restored_most(sources), size=sources.numbering.size)
+async def _restored(
+    best: Verdict, guarded: Sequence[Item], sources: Sources, attempt: Attempt, written: int
+) -> Verdict:
+    """With the protected lines it lost; the run that wrote it is told for how many of them there is no room."""
+    runs, most = attempt.runs, restored_most(attempt.loaded, attempt.rules, sources)
+    best = await aside(restore, best, guarded, limit_tokens=most, size=sources.numbering.size)
     if gone := await aside(lost, guarded, best.items):
         told = f"no room for {len(gone)} of the {len(guarded)} protected lines"
         runs[written] = replace(runs[written], error=told)

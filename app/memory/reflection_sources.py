@@ -134,9 +134,16 @@ def target_tokens(rules: Rules, sources: Sources) -> int:
     return target if sources.limit_tokens is None else min(target, sources.limit_tokens)
 
 
-def restored_most(sources: Sources) -> int:
-    """How large a result may grow by the protected lines that are restored to it: well below its sources."""
-    most = sources.tokens - 1 if sources.tokens <= SHRINK_FROM_TOKENS else round(RESTORED_SHARE * sources.tokens)
+def restored_most(loaded: Loaded, rules: Rules, sources: Sources) -> int:
+    """How large a result may grow by the protected lines that are restored to it: well below its sources.
+
+    A rewrite's, with what stays beside it, is below the threshold too: else one follows another, a tenth smaller each.
+    """
+    size = sources.tokens
+    if sources.of_all:
+        beside = sum(chunk.tokens for chunk in loaded.chunks) - size
+        size = min(size, rules.observation_tokens - beside)
+    most = size - 1 if size <= SHRINK_FROM_TOKENS else round(RESTORED_SHARE * size)
     return sources.limit_tokens or most
 
 

@@ -31,7 +31,9 @@ from app.memory.spending import Caps
 from app.memory.spending_store import SpendingStore
 from app.memory.steps import Consolidate, Reflect
 from app.memory.store import MemoryStore
+from tests.conftest import Service
 from tests.memory.building import MEMORY_ID, loaded, observation, reflection
+from tests.sessions.test_routes import said
 
 LOG = loaded(reflection(1, level=2), reflection(2), observation(3), observation(4), observation(5))
 
@@ -141,7 +143,36 @@ def test_the_target_is_within_the_limit(limit: int | None, target: int) -> None:
 def test_a_result_with_what_was_put_back_is_smaller_than_its_sources(tokens: int, limit: int | None, most: int) -> None:
     chunks = (observation(1, tokens=tokens),)
     sources = Sources(kind="reflect", observations=chunks, reflections=(), into_level=1, limit_tokens=limit)
-    assert restored_most(sources) == most
+    assert restored_most(loaded(*chunks), Rules.resolve({}, {}), sources) == most
+
+
+@pytest.mark.parametrize(
+    ("threshold", "keep", "most"), [(9_000, 0, 4_500), (2_000, 0, 1_800), (2_000, 1_000, 900), (400, 0, 399)]
+)
+def test_what_a_rewrite_leaves_is_below_what_has_the_log_written_anew(threshold: int, keep: int, most: int) -> None:
+    memory = loaded(reflection(1, tokens=3_000), observation(2, tokens=1_000), observation(3, tokens=1_000))
+    rules = Rules.resolve({}, {"observation_tokens": threshold})
+    assert restored_most(memory, rules, reflect_sources(memory, Reflect(keep_tokens=keep, whole=True))) == most
+
+
+async def test_a_log_far_above_its_threshold_is_not_written_anew_for_a_tenth_of_it(service: Service) -> None:
+    """Of nothing but protected lines it was, 23 times: each a call of a model, and another prefix."""
+    whole = {"message_tokens": 400, "retain_tokens": 0, "keep_last": 0, "buffer_every": None, "memory_budget": 0}
+    await service.configure("s1", **whole, observation_tokens=100_000)
+    for first in range(0, 400, 100):
+        paid = [
+            f"I paid {at}20 euros for shop {at} in Porto, and {at}45 for Rua {at}." for at in range(first, first + 100)
+        ]
+        await service.append("s1", *map(said, paid))
+        await service.observe("s1")
+    long = (await service.memory("s1"))["log"]["tokens"]
+    await service.configure("s1", strategy="rewrite", min_interval=0, observation_tokens=300)
+    await service.append("s1", said("That is all."))
+    short = (await service.observe("s1"))["log"]
+
+    assert long > 2_000
+    assert short["tokens"] < 300
+    assert short["generation"] <= 6  # it is halved
 
 
 def test_a_reflection_stands_where_its_sources_did_and_for_all_that_they_stood_for() -> None:
