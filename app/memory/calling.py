@@ -43,7 +43,7 @@ class Calling(Generic[Source]):
         from_seq: int,
         to_seq: int,
     ) -> Verdict | None:
-        """The verdict that passed the gates. A rejected draft is retried once with the reason (section 4).
+        """The verdict that passed the gates. A rejected draft is retried once with the reason (memory-rules.md 4).
 
         None if a cap on cost forbids the first call. Raises StepFailed, also if a cap forbids the second call.
         """

@@ -66,7 +66,7 @@ SHOWINGS: Final = (OBSERVED, CONDENSED, EXTRACTED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowing:
-    """``divisor`` of what is shown; ``alone``: one part, without earlier lines. ``cut``: divisor of its messages too."""
+    """``divisor`` of what is shown; ``alone``: one part, without earlier lines. ``cut``: that of its messages too."""
 
     showing: Showing
     divisor: int = 1

@@ -70,7 +70,7 @@ class Observing:
                 return await self._record(tx, attempt, span, new, ahead=ahead)
 
     async def think(self, attempt: Attempt, span: Span) -> Verdict | None:
-        """The verdict on the span, as ``Calling.accepted``; for a single group that the model refuses one line that says so."""
+        """The verdict on the span, as ``Calling.accepted``; of a group that the model refuses, one line saying so."""
         loaded, rules = attempt.loaded, attempt.rules
         redact = self._means.redaction.of(loaded.tenant)
         of = {"daybook.messages": len(span.messages), "daybook.tokens": span.tokens}
