@@ -16,7 +16,7 @@ from app.facts.rereading import told_from_json
 from app.kit.db import Database, Tx
 from app.kit.errors import first_line
 from app.kit.json import loads
-from app.memory.changing.apart_store import begin_anew
+from app.memory.changing.own_memory_store import begin_anew
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.transfer import store

@@ -6,8 +6,8 @@ Every column of the tables is named here, in what is copied or in what begins an
 from uuid import UUID
 
 from app.kit.db import Row, Tx
-from app.memory.changing.apart_store import begin_anew
 from app.memory.changing.moments import moment
+from app.memory.changing.own_memory_store import begin_anew
 
 LOOK_AT_BRANCH = """/* look_at_branch */
 SELECT (SELECT next_seq - 1 FROM sessions WHERE id = $1) AS last_seq,

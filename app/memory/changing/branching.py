@@ -1,7 +1,7 @@
 """A branch: a new session whose messages and memory are as another's were at a point (api.md, Sessions).
 
 Rows are copied and no model is called. Nothing is done to the branch by itself: its first append wakes its memory. Of a
-memory that sessions share nothing is copied: the branch's is its own, and made anew (apart_store.py).
+memory that sessions share nothing is copied: the branch's is its own, and made anew (own_memory_store.py).
 """
 
 from collections.abc import Mapping
