@@ -1,9 +1,9 @@
-"""Compaction: messages leave the tail for a summary, in one transaction and one new version (docs/decisions/0020).
+"""Compaction: a summary replaces messages of the tail, in one transaction and one new version (docs/decisions/0020).
 
-Like the controls on the log it takes a new epoch, because what a step is thinking about may no longer be pending. The
-messages stay stored. Those observed ahead become live, since the work is done; those that nobody has observed are told
-by the summary alone, and the cursor passes them. They are condensed before anything is locked, because that takes time,
-and the result is recorded only if the same messages are still to be condensed.
+It takes a new epoch, because the messages of a running step may no longer be pending. The messages stay stored.
+Buffered observations of them become live; those not observed yet are told by the summary alone, and the cursor passes
+them. They are condensed before anything is locked, because that takes time, and the result is recorded only if the
+messages to condense are still the same.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from app.sessions.model import Kind, Message, Part
 from app.sessions.store import session_id
 
 Condensed: TypeAlias = tuple[tuple[Part, ...], str]
-"""Of what a summary is to tell the parts of the former one, and the lines of messages."""
+"""What a summary is made of: the parts of the former summary, and the lines of messages that no note tells."""
 
 TRIES = 5  # where a message is replaced while it is condensed, or one more is observed
 
@@ -82,9 +82,9 @@ class Compacting:
         self._redaction = redaction
 
     async def compact(self, tenant: str, key: str, *, up_to_seq: int, text: str | None) -> Compacted:
-        """Put a summary, the caller's ``text`` or one made here, in the place of the messages up to a group's end.
+        """Replace the messages up to the end of a group by a summary: the caller's ``text``, or one made here.
 
-        Said again it is answered the same. Raises SessionNotFound, Invalid, AlreadyCompacted, Unavailable.
+        Idempotent. Raises SessionNotFound, Invalid, AlreadyCompacted, Unavailable.
         """
         redact = self._redaction.of(tenant)
         if redact is not None and text is not None:
@@ -136,9 +136,9 @@ class Compacting:
     async def _to_tell(
         self, tx: Tx, locked: Locked, leaving: Leaving, former: StoredSummary | None
     ) -> tuple[Message, ...]:
-        """What only the summary is to tell: the former one, and messages that are in no note.
+        """What only the summary will tell: the former summary, and the messages in no note.
 
-        Raises Invalid where these are too much to be condensed without a model.
+        Raises Invalid if these are too many to be condensed without a model.
         """
         if leaving.tokens > EXTRACT_TOKENS_MAX:
             detail = (

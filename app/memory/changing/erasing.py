@@ -1,7 +1,7 @@
-"""A message is erased with everything that was derived from it (api.md, Messages; docs/decisions/0028).
+"""Erases a message with everything that was derived from it (api.md, Messages; docs/decisions/0028).
 
-It is one transaction over the session and its branches. Each gets a new version and a new epoch, so that a step that
-has the message in view records nothing. The other messages of the erased notes are then due to be observed again.
+One transaction over the session and its branches. Each memory gets a new version and a new epoch, so that a step that
+was shown the message records nothing. The other messages of the erased notes are due to be observed again.
 """
 
 from collections import Counter
@@ -53,7 +53,7 @@ class Erasing:
         self._metrics = metrics or SessionMetrics()
 
     async def erase(self, tenant: str, key: str, message_id: str) -> Erased:
-        """Erase it wherever it is. Said again it is answered the same, with no rows.
+        """Erase it in the session and its branches. Idempotent: a repetition is answered the same, with no rows.
 
         Raises SessionNotFound, MessageNotFound.
         """
@@ -72,7 +72,7 @@ class Erasing:
         return Erased(seq=copies[0].seq, sessions=keys, rows=dict(rows), rebuilding=rebuilding)
 
     async def _erase(self, tx: Tx, copy: Copy, rows: Counter[str]) -> bool:
-        """One copy, with what was made of it; counts what is emptied into ``rows``."""
+        """Erase one copy and what was derived from it; adds the emptied rows to ``rows``."""
         locked = await locking_store.lock(tx, copy.session_id, copy.key)
         tainted = await erasing_store.tainted(tx, copy)
         edits = await mending_store.edits(tx, copy.memory_id)
@@ -96,7 +96,7 @@ class Erasing:
         )
 
     async def _erase_removed(self, tx: Tx, copy: Copy, rows: Counter[str]) -> bool:
-        """One that retention removed and no note tells of: a summary may still, or a fact that was noted before."""
+        """Erase what a summary or an earlier fact tells of a message that retention removed and no note tells of."""
         locked = await locking_store.lock(tx, copy.session_id, copy.key)
         summaries = await erasing_store.blank_summaries(tx, copy)
         facts = await forgetting_store.forget_message(

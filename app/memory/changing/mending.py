@@ -1,4 +1,4 @@
-"""A log is made one without blank notes, and what they told of other messages is noted to be observed again."""
+"""Mending: blank (erased) notes leave the log, and the other messages that they told of are to be observed again."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -26,12 +26,11 @@ async def mend(
     told: Hints | None = None,
     left_tokens: int = 0,
 ) -> bool:
-    """Make the next version, in which blank notes are none; answers whether something is to be observed again.
+    """Make the next version, without blank notes; answers whether something is to be observed again.
 
-    What is remembered may be other than it was of the sessions in ``since``, from a seq of each on. ``edits`` are
-    those of before the notes were emptied; of a branch their lines are gone, and what came back in its ``parent`` tells
-    what they took out. ``left_tokens`` of messages are pending no more, and ``told`` is what the current task is now
-    (None: as it was).
+    ``since``: the sessions whose notes may have changed, from a seq of each on. ``edits``: those made before the notes
+    were blanked; for a branch their lines are gone, and its ``parent`` tells what they took out. ``told`` and
+    ``left_tokens`` are as in ``record_control``.
     """
     observations, reflections, waiting = await mending_store.lineage(tx, locked.memory_id)
     plan = mending_plan(observations, reflections)
@@ -49,14 +48,14 @@ async def mend(
         changed = await offloaded(partial(losing, lines, behind), size=_characters(edits))
     await mending_store.replace_blank(tx, locked, plan, changed)
     rebuilding = await mending_store.rebuild(tx, locked, since=since)
-    # What waited to become live is pending still: only the count of what is observed ahead goes down.
+    # The messages of a blank buffered note stay pending: only the count of the buffered tokens goes down.
     unbuffered = sum(waiting.get(id_, 0) for id_ in plan.leaving_observations)
     await store.record_control(tx, locked, ERASED, told=told, left_tokens=left_tokens - unbuffered)
     return rebuilding
 
 
 def untold_since(locked: Locked, blanked: Blanked, *others: Mapping[UUID, int]) -> dict[UUID, int]:
-    """The message from which on the notes of a session may have changed."""
+    """Per session the first message from which on its notes may have changed."""
     first: dict[UUID, int] = {}
     gaps = ({gap.session_id: gap.first} for gap in locked.rebuilding)
     for session, seq in (found for known in (blanked.since, *gaps, *others) for found in known.items()):
@@ -65,7 +64,7 @@ def untold_since(locked: Locked, blanked: Blanked, *others: Mapping[UUID, int]) 
 
 
 def _of_edited(returning: Iterable[int], lines: Lines, edits: Edits) -> Lines:
-    """Of those behind an edit what came back of them: nothing where what was edited was deleted after that."""
+    """The returned lines of the notes behind an edit; none if the edited note was deleted after that."""
     return {id_: lines.get(id_, ()) for id_ in returning if id_ in edits}
 
 

@@ -1,8 +1,8 @@
-"""What an erasure leaves of a log, told from the lineage of its notes (docs/decisions/0028). Pure.
+"""Which notes leave the log after an erasure and which return, by their lineage (docs/decisions/0028). Pure.
 
-A note whose text was erased is *blank*. A blank note leaves the log; if it condensed others, those of them that are not
-blank take its place again. Messages that no note covers then are observed again: they are found as gaps. What somebody
-took out of a reflection does not come back with what that condensed.
+A note whose text was erased is *blank* and leaves the log; the notes it condensed return, unless they are blank too.
+Messages that no note covers after that are observed again. Lines that an edit took out of a reflection do not return
+with the notes that it condensed.
 """
 
 from collections import defaultdict
@@ -15,8 +15,8 @@ from app.memory.edits import Edit, TakenOut
 from app.memory.model import Item, Status
 from app.memory.trust import FRAME
 
-Lines: TypeAlias = Mapping[int, tuple[Item, ...]]  # of notes, by their ids
-Edits: TypeAlias = Mapping[int, Sequence[Edit]]  # by the notes that what was edited condenses, in their order
+Lines: TypeAlias = Mapping[int, tuple[Item, ...]]  # by the id of their note
+Edits: TypeAlias = Mapping[int, Sequence[Edit]]  # in their order, by the id of each note that the edited one condenses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MendingPlan:
-    """By ids: the blank notes that leave the log, and what comes back to it, of both kinds."""
+    """The ids of the blank notes that leave the log, and of the notes that return to it."""
 
     leaving_observations: tuple[int, ...]
     leaving_reflections: tuple[int, ...]
@@ -41,10 +41,7 @@ class MendingPlan:
 
 
 def mending_plan(observations: Sequence[Note], reflections: Sequence[Note]) -> MendingPlan:
-    """What makes the log one without blank notes.
-
-    A reflection made ahead is in no log: it goes with its sources by itself, as after every control.
-    """
+    """The plan for these notes. A buffered reflection is in no log; ``record_control`` discards it with its sources."""
     leaving = [note for note in reflections if note.blank and note.status is Status.ACTIVE]
     observed, condensed = _sources(leaving, {note.id: note for note in reflections})
     blank = {note.id for note in observations if note.blank}
@@ -57,7 +54,7 @@ def mending_plan(observations: Sequence[Note], reflections: Sequence[Note]) -> M
 
 
 def edits_behind(edits: Iterable[Edit], reflections: Sequence[Note]) -> tuple[Edits, Edits]:
-    """The edits by the observations, and by the reflections, that what was edited condenses, each in their order."""
+    """The edits by the observations, and by the reflections, that the edited notes condense."""
     by_id = {note.id: note for note in reflections}
     observed: dict[int, list[Edit]] = defaultdict(list)
     condensed: dict[int, list[Edit]] = defaultdict(list)
@@ -74,10 +71,7 @@ def edits_behind(edits: Iterable[Edit], reflections: Sequence[Note]) -> tuple[Ed
 
 
 def losing(lines: tuple[Lines, Lines], edits: tuple[Edits, Edits]) -> tuple[Lines, Lines]:
-    """Of these observations and reflections those that lose lines, with what is left of them.
-
-    It is lines with a word that an edit took out.
-    """
+    """Those of the observations and reflections that lose lines with a word that an edit took out: the lines left."""
     taken_out = TakenOut(terms, frame=FRAME)
     observed, condensed = (_losing(*of, taken_out) for of in zip(lines, edits, strict=True))
     return observed, condensed
@@ -92,7 +86,7 @@ def _losing(lines: Lines, edits: Edits, taken_out: TakenOut) -> Lines:
 
 
 def _sources(leaving: Sequence[Note], reflections: dict[int, Note]) -> tuple[set[int], set[int]]:
-    """The observations that these condense, through blank reflections too, and the newest whole reflections."""
+    """What these condense: observations and reflections, with the sources of blank reflections in their place."""
     observed: set[int] = set()
     condensed: set[int] = set()
     left = list(leaving)

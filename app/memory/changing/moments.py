@@ -1,9 +1,9 @@
-"""A moment of a session's past, as SQL that other statements begin with (docs/decisions/0013).
+"""A moment in a session's past, as common table expressions for other statements (docs/decisions/0013).
 
-A moment is named by a version of the log and a seq: the time when both were the newest. A version is recorded under the
-session's lock and notes the seq that was the newest then, so which came first is never in doubt. With the version
-alone, the moment is that of its recording; with the seq alone, the last one before the next message. Between a moment's
-beginning and its end only the config can change: it counts as it was at the end.
+A moment is the time in which a version of the log and a seq were both the newest. A version is recorded under the
+session's lock with the seq that was the newest then, so their order is known. By the version alone a moment is that of
+its recording; by the seq alone it is the last before the next message. Within a moment only the config can change: it
+counts as it was at the end.
 """
 
 # Where a session stood when a version was recorded, as JSON; null where the memory had none of it yet. A memory that

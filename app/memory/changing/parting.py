@@ -1,7 +1,7 @@
-"""What the memory keeps of sessions that are deleted; where others share it, what is theirs stays (docs/sharing.md).
+"""Deletes what the memory has of deleted sessions; in a shared memory only their part of it (docs/sharing.md).
 
-Where a session is deleted whose memory others share, every note that tells of it or was written with such a one in view
-is emptied, as for one message (erasing.py): the others' messages among them are observed again.
+There every note that tells of the session, or was written in view of such a note, is blanked as for an erased message
+(erasing.py), and the other sessions' messages among them are observed again.
 """
 
 from uuid import UUID
@@ -22,10 +22,7 @@ class Parting:
         self._store = store
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
-        """Delete memories with their sessions, and of one that others share what is of its session.
-
-        What the tenant spent stays, for its caps hold on.
-        """
+        """Delete the sessions' memories, and their part of a shared one. The tenant's spending stays for its caps."""
         rows = await parting_store.forget(tx, gone.memories)
         if gone.shared_memory is not None:
             rows |= await self._part(tx, gone.sessions[0], gone.keys[0])

@@ -1,7 +1,7 @@
-"""The Rebuild step: what was erased from the notes is observed again, without what was erased (docs/decisions/0028).
+"""The Rebuild step: observes again the messages whose notes were erased, without the erased one (decision 0028).
 
 The observer is shown the memory as it was before those messages. So no note is ever written in view of a later one, and
-an erasure has to remove only a note and what comes after it.
+an erasure has to remove only a note and those after it.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ class Rebuilding:
         self._observing = observing
 
     async def run(self, attempt: Attempt) -> Outcome:
-        """Observe the oldest span of what is to be observed again, of the loaded session. Raises StepFailed.
+        """Observe the oldest span of the first range. Raises StepFailed.
 
-        A range begins with a message that can be observed, or did until the lease was taken by what erased it.
+        A range begins with an observable message, unless an erasure has taken the lease meanwhile.
         """
         loaded, rules = attempt.loaded, attempt.rules
         gap, *later = loaded.rebuilding
@@ -65,7 +65,7 @@ class Rebuilding:
     async def _record(
         self, tx: Tx, attempt: Attempt, span: Span, new: NewObservation, *, left: Sequence[Gap]
     ) -> Outcome:
-        """Write the chunk: live at once where the cursor has passed it, else as one observed ahead."""
+        """Record the observation: live if the cursor has passed it, else buffered."""
         loaded = attempt.loaded
         fenced = await locking_store.fence(tx, attempt.lease, loaded.session_id)
         if fenced is None:
@@ -93,9 +93,9 @@ class Rebuilding:
 
 
 def as_before(loaded: Loaded, seq: int) -> Loaded:
-    """The memory as it was before the message ``seq``: earlier notes, and the task that the last chunk told.
+    """The memory as it was before message ``seq``: the earlier notes, and the task that the last of them told.
 
-    In a shared log what is observed again comes last, for all that came after it was erased: every note is earlier.
+    In a shared log every note is earlier, because an erasure blanks all that come after the erased one.
     """
     before = replace(loaded, buffered_seq=seq - 1)
     place = before.next_ordinal
@@ -110,7 +110,7 @@ def as_before(loaded: Loaded, seq: int) -> Loaded:
 
 
 def left_of(last: int, span: Span, messages: Sequence[Message]) -> Ranges:
-    """What a span leaves of a range that ends at ``last``: from the next message on that can be observed."""
+    """The rest of a range that ends at ``last`` after the span: from the next observable message on."""
     following = [message.seq for message in messages if message.observe and message.seq > span.to_seq]
     unread = messages[-1].seq + 1 if messages[-1].seq < last else None
     first = following[0] if following else unread

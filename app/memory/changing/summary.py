@@ -1,6 +1,6 @@
-"""What a summary says in the place of the messages that left the tail (docs/decisions/0020). Pure.
+"""The text of a summary, which replaces messages that left the tail (docs/decisions/0020). Pure.
 
-What the notes tell is not told again: the summary points to them, and itself tells the rest.
+It points to the notes for what they tell, and itself tells only the rest.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ OF_OUR_OWN = POINTERS | {NOTHING_SAID}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What is to be stored. No note tells the messages in ``covers``; ``tells``: it says more than where they are."""
+    """A summary to store. ``covers``: messages that no note tells. ``tells``: it says more than where the notes are."""
 
     parts: tuple[Part, ...]
     tokens: int
@@ -49,17 +49,17 @@ def new_summary(
 
 
 def own_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """What a summary tells itself."""
+    """The parts of a summary that are not fixed phrases of ours."""
     return tuple(part for part in parts if part["text"] not in OF_OUR_OWN)
 
 
 def with_heading(summary: Message) -> Message:
-    """A stored summary as it is shown, which is what its tokens were counted of."""
+    """A stored summary as it is shown; its tokens were counted with the heading."""
     return replace(summary, parts=(_heading(summary.up_to_seq or 0), *summary.parts))
 
 
 def without_pointer(shown: Message) -> Message:
-    """A summary as it is shown where no notes are: they were deleted or erased, or none fits its budget."""
+    """A summary as it is shown in a context without notes: without the phrase that points to them."""
     heading, *parts = shown.parts
     told = [part for part in parts if part.get("text") not in POINTERS]
     if len(told) == len(parts):
