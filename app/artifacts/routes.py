@@ -23,8 +23,8 @@ from app.artifacts.schemas import (
 )
 from app.artifacts.service import ArtifactService
 from app.kit.auth import Access, Guarded, Tenant, needs, sharer_of
+from app.kit.bodies import Sent
 from app.kit.conditions import Conditions, Expected, has_etag
-from app.kit.direct import Sent
 from app.kit.errors import FieldError, Invalid
 from app.kit.openapi import BYTES
 from app.kit.paging import NUMBER_MAX, PAGE_DEFAULT, Cursor, Limit, not_of_this_list, paged, read_cursor

@@ -8,8 +8,9 @@ from app.context.answers import NOTHING, Answer
 from app.context.schemas import ContextIn, ContextOut, ContextQuery, DiffOut, diff_out
 from app.context.service import ContextService
 from app.kit.auth import Access, Guarded, Tenant, needs, tenant_of
+from app.kit.bodies import Sent
 from app.kit.conditions import has_etag
-from app.kit.direct import JSON, Sent, body_of, query_of, usually
+from app.kit.direct import JSON, body_of, query_of, usually
 from app.kit.http import body_bytes
 from app.kit.problems import problem_responses
 from app.sessions.model import SEQ_MAX

@@ -17,7 +17,7 @@ from app.facts.schemas import (
 )
 from app.facts.service import FactService, Noted
 from app.kit.auth import Guarded, Tenant
-from app.kit.direct import Sent
+from app.kit.bodies import Sent
 from app.kit.paging import paged, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.schemas import ResourceId

@@ -8,18 +8,16 @@ in one place, and both ways end in the same endpoint. What was saved is in docs/
 import json
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute
 from starlette.types import Message, Receive, Scope, Send
 
-from app.kit.invalid import too_many_errors
 from app.kit.offload import offloaded
 
 Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -29,22 +27,6 @@ Model = TypeVar("Model", bound=BaseModel)
 
 JSON = "application/json"
 ATTRIBUTE = "usual"
-
-
-def _few(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
-    try:
-        return read(value)
-    except ValidationError as error:
-        if told := too_many_errors(error.error_count()):
-            raise PydanticCustomError("too_many_errors", "{told}", {"told": told}) from None
-        raise
-
-
-Sent: TypeAlias = Annotated[Model, WrapValidator(_few)]
-"""A body as the framework reads it, which tells of at most so many errors.
-
-It makes an object of each, and an answer: of a megabyte of them for 16 s, in which nothing else runs, of 34 MB.
-"""
 
 
 def usually(reader: Usual) -> Callable[[Endpoint], Endpoint]:

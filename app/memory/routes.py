@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 
 from app.kit.auth import Guarded, Tenant
-from app.kit.direct import Sent
+from app.kit.bodies import Sent
 from app.kit.errors import Invalid
 from app.kit.problems import problem_responses
 from app.memory.changing.branching import Branching

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from app.kit.auth import Access, Guarded, Tenant, needs
-from app.kit.direct import Sent
+from app.kit.bodies import Sent
 from app.kit.problems import problem_responses
 from app.recall.schemas import RecallIn, RecallOut, ResourceRecallIn, ToolsOut, recall_out, search_of
 from app.recall.service import RecallService

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from app.kit.auth import Guarded, Tenant, tenant_of
-from app.kit.direct import JSON, Sent, body_of, usually
+from app.kit.bodies import Sent
+from app.kit.direct import JSON, body_of, usually
 from app.kit.http import body_bytes
 from app.kit.json import dumps
 from app.kit.paging import PAGE_DEFAULT, Cursor, Limit, next_cursor, paged, read_cursor

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 
 from app.kit.auth import Access, Guarded, Tenant, needs
+from app.kit.bodies import Sent
 from app.kit.conditions import Conditions, Expected, has_etag
-from app.kit.direct import JSON, Sent
+from app.kit.direct import JSON
 from app.kit.errors import Invalid
 from app.kit.json import dumps
 from app.kit.problems import problem_responses
