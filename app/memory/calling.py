@@ -53,7 +53,7 @@ class Calling(Generic[Source]):
             if draft is None:
                 break
             verdict = await aside(judge, draft)
-            attempt.runs[-1] = judged(attempt.runs[-1], draft, verdict)
+            attempt.runs[-1] = with_verdict(attempt.runs[-1], draft, verdict)
             if verdict.rejected is None:
                 return verdict
             rejection = verdict.rejected
@@ -118,7 +118,7 @@ def _shown(source: Source) -> tuple[Message, ...]:
     return () if isinstance(source, ReflectorInput) else source.messages
 
 
-def judged(run: Run, draft: Draft, verdict: Verdict) -> Run:
+def with_verdict(run: Run, draft: Draft, verdict: Verdict) -> Run:
     """The run of the call that wrote the draft, with the verdict as its outcome."""
     if verdict.rejected is None:
         return replace(run, outcome="recorded", error=None, grounded_share=verdict.grounded_share)

@@ -20,7 +20,7 @@ from app.sessions.model import Message, Part, PartType
 JUDGED_TOKENS: Final = 10_000  # of one call's arguments or of one result, at least; the built-in observer reads of half
 
 
-def judged_observation(draft: Draft, source: ObserverInput, *, tokens: int, task: str | None) -> Verdict:
+def observation_verdict(draft: Draft, source: ObserverInput, *, tokens: int, task: str | None) -> Verdict:
     """``tokens`` are those of the span; ``task`` was known before, also where it was not shown."""
     parsed, messages = parse(draft.text), in_sight(source.messages, source.tools)
     if not draft.cut_off:  # which is rejected whatever it says
@@ -84,7 +84,7 @@ def _on_day_meant(item: Item, said: frozenset[date]) -> Item:
     return replace(item, day=day_label(*meant)) if len(meant) == 1 else item
 
 
-def judged_reflection(
+def reflection_verdict(
     draft: Draft,
     items: Sequence[Item],
     *,
@@ -104,7 +104,7 @@ def judged_reflection(
     )
 
 
-def judged_facts(draft: Draft, source: ExtractorInput) -> Verdict:
+def facts_verdict(draft: Draft, source: ExtractorInput) -> Verdict:
     parsed, messages = parse(draft.text), in_sight(source.messages, source.tools)
     if not draft.cut_off:
         parsed = vetted(parsed, (*item_voices(source.items), *message_voices(messages)))

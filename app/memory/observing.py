@@ -16,7 +16,7 @@ from app.memory.calling import Calling, add_usage
 from app.memory.conversations import named
 from app.memory.cursor import advance
 from app.memory.gates import Verdict
-from app.memory.judging import judged_observation
+from app.memory.judging import observation_verdict
 from app.memory.log import render
 from app.memory.means import Means
 from app.memory.model import Item, Observer, ObserverInput, Priority
@@ -77,7 +77,7 @@ class Observing:
         with traced(self._means.tracer, "think", attributes=of):
             span = replace(span, messages=await asyncio.to_thread(redacted_messages, span.messages, redact))
             source = _observer_input(loaded, rules, span)
-            judge = partial(judged_observation, source=source, tokens=span.tokens, task=_task(loaded))
+            judge = partial(observation_verdict, source=source, tokens=span.tokens, task=_task(loaded))
             seqs = {"from_seq": loaded.buffered_seq + 1, "to_seq": span.to_seq}
             try:
                 return await self._calling.accepted(attempt, source, judge, kind=KIND, **seqs)

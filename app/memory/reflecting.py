@@ -12,11 +12,11 @@ from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
 from app.memory import locking_store, reflection_store
-from app.memory.calling import Calling, add_usage, judged
+from app.memory.calling import Calling, add_usage, with_verdict
 from app.memory.conversations import Numbering
 from app.memory.extractive.roles import ExtractiveReflector
 from app.memory.gates import Rejection, Verdict, restore
-from app.memory.judging import judged_reflection
+from app.memory.judging import reflection_verdict
 from app.memory.log import render
 from app.memory.means import Means
 from app.memory.model import Item, Reflector, ReflectorInput
@@ -154,14 +154,14 @@ class Reflecting:
         if draft is None:
             return None
         verdict = await aside(
-            judged_reflection,
+            reflection_verdict,
             draft,
             sources.items,
             tokens=sources.tokens,
             limit_tokens=sources.limit_tokens,
             size=sources.numbering.size,
         )
-        attempt.runs[-1] = judged(attempt.runs[-1], draft, verdict)
+        attempt.runs[-1] = with_verdict(attempt.runs[-1], draft, verdict)
         if verdict.rejected is Rejection.CUT_OFF and self._exceeds(attempt.rules, sources):
             raise calling.rejected(verdict.rejected, source)
         return verdict

@@ -20,7 +20,7 @@ from app.memory.extractive.extractor import extracts
 from app.memory.extractive.observer import observations
 from app.memory.extractive.reflector import reflections
 from app.memory.gates import restore
-from app.memory.judging import judged_facts, judged_observation, judged_reflection
+from app.memory.judging import facts_verdict, observation_verdict, reflection_verdict
 from app.memory.model import Call, Draft, ExtractorInput, ObserverInput, ReflectorInput
 from app.memory.protected import coverage, lost, protected
 from app.memory.rules import Rules
@@ -78,7 +78,7 @@ def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared
     assert span is not None
     seen = ObserverInput(messages=span.messages)
     observed = draft(both(observations, seen, count=text_tokens))
-    verdict = both(judged_observation, observed, seen, tokens=span.tokens, task=None)
+    verdict = both(observation_verdict, observed, seen, tokens=span.tokens, task=None)
 
     half = ReflectorInput(
         items=verdict.items,
@@ -88,7 +88,7 @@ def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared
     )
     reflected = draft(both(reflections, half, count=text_tokens))
     smaller = both(
-        judged_reflection, reflected, verdict.items, tokens=verdict.tokens, limit_tokens=None, size=NO_NAMES.size
+        reflection_verdict, reflected, verdict.items, tokens=verdict.tokens, limit_tokens=None, size=NO_NAMES.size
     )
     guarded = both(protected, verdict.items)
     both(coverage, guarded, smaller.items)
@@ -97,6 +97,6 @@ def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared
 
     for source in (ExtractorInput(messages=span.messages), ExtractorInput(items=verdict.items)):
         extracted = draft(both(extracts, source, count=text_tokens))
-        both(judged_facts, extracted, source)
+        both(facts_verdict, extracted, source)
     # The replies are those of the three extractive roles, the judges are the three above.
     assert given_aside() - {"self.reply", "judge"} <= both.works

@@ -8,7 +8,7 @@ import pytest
 from app.kit.tokens import text_tokens
 from app.llm.port import Usage
 from app.memory.grounding.sources import all_text
-from app.memory.judging import JUDGED_TOKENS, in_sight, judged_observation
+from app.memory.judging import JUDGED_TOKENS, in_sight, observation_verdict
 from app.memory.model import Call, Draft, ObserverInput
 from app.memory.rules import ToolTokens
 from app.sessions.model import Kind, Message, Role
@@ -24,7 +24,7 @@ def closed(seq: int, day: int, hour: int = 12) -> Message:
 def judged(reply: str, *messages: Message, zone: str = "UTC") -> str:
     source = ObserverInput(messages=messages, timezone=ZoneInfo(zone), output_tokens=1_000)
     draft = Draft(text=dedent(reply), call=CALL, cut_off=False)
-    return judged_observation(draft, source, tokens=100, task=None).text
+    return observation_verdict(draft, source, tokens=100, task=None).text
 
 
 def test_lines_under_no_date_get_the_day_on_which_what_they_cite_was_said() -> None:

@@ -32,7 +32,7 @@ from app.memory.extracting.reading import Reading, first_unread, new_facts, unre
 from app.memory.extracting.saying import said
 from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.gates import Verdict
-from app.memory.judging import judged_facts
+from app.memory.judging import facts_verdict
 from app.memory.means import Means
 from app.memory.model import Extractor, ExtractorInput, Item
 from app.memory.narrowing import EXTRACTED, Narrowing
@@ -119,7 +119,7 @@ class Noting:
             input_tokens=narrowing.input_tokens(rules.observer_input_tokens),
             tools=rules.tools,
         )
-        judge = partial(judged_facts, source=source)
+        judge = partial(facts_verdict, source=source)
         seqs = {"from_seq": reading.from_seq, "to_seq": reading.to_seq}
         try:
             return await self._calling.accepted(attempt, source, judge, kind=KIND, **seqs)
