@@ -13,7 +13,6 @@ from app.kit.tracing import traced
 from app.memory import locking_store
 from app.memory.boundaries import span_of
 from app.memory.calling import Calling, add_usage
-from app.memory.conversations import named
 from app.memory.cursor import advance
 from app.memory.gates import Verdict
 from app.memory.judging import observation_verdict
@@ -25,6 +24,7 @@ from app.memory.outcomes import Outcome, StepFailed
 from app.memory.records import Attempt, Loaded, NewObservation, Standing
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
+from app.memory.shared_citations import named
 from app.memory.spans import Span
 from app.memory.steps import Buffer, Observe
 

@@ -13,7 +13,6 @@ from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
 from app.memory import locking_store, reflection_store
 from app.memory.calling import Calling, add_usage, with_verdict
-from app.memory.conversations import Numbering
 from app.memory.extractive.roles import ExtractiveReflector
 from app.memory.gates import Rejection, Verdict, restore
 from app.memory.judging import reflection_verdict
@@ -34,6 +33,7 @@ from app.memory.reflection_sources import (
     target_tokens,
 )
 from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, Rules
+from app.memory.shared_citations import Numbering
 from app.memory.steps import Consolidate, Reflect
 
 CAUSES = {Reflect.name: "reflected", Consolidate.name: "consolidated"}  # of versions
@@ -97,7 +97,7 @@ class Reflecting:
         return less, await self._condensed(self._calling, attempt, less)
 
     async def _condensed(self, calling: Calling[ReflectorInput], attempt: Attempt, sources: Sources) -> Verdict | None:
-        """As ``_think``, with the citations of a shared log numbered for the model (``conversations``)."""
+        """As ``_think``, with the citations of a shared log numbered for the model (``shared_citations``)."""
         sources = await asyncio.to_thread(sources.numbered)
         of = {"daybook.notes": len(sources.chunks), "daybook.tokens": sources.tokens}
         with traced(self._means.tracer, "think", attributes=of):

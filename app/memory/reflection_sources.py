@@ -6,7 +6,6 @@ from itertools import accumulate
 from typing import Self
 from uuid import UUID
 
-from app.memory.conversations import NO_NAMES, Numbering
 from app.memory.gates import Verdict, tokens_of
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, ReflectorInput
@@ -14,6 +13,7 @@ from app.memory.narrowing import Narrowing
 from app.memory.policy import oldest_to_condense
 from app.memory.records import Loaded, NewReflection
 from app.memory.rules import RESTORED_SHARE, SHRINK_FROM_TOKENS, Rules
+from app.memory.shared_citations import NO_NAMES, Numbering
 from app.memory.spans import merged
 from app.memory.steps import Consolidate, Reflect
 

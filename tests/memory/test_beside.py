@@ -15,7 +15,6 @@ from app.kit.beside import SMALL_BYTES, Beside
 from app.kit.tokens import text_tokens
 from app.llm.port import Usage
 from app.memory.boundaries import span_of
-from app.memory.conversations import NO_NAMES
 from app.memory.extractive.extractor import extracts
 from app.memory.extractive.observer import observations
 from app.memory.extractive.reflector import reflections
@@ -24,6 +23,7 @@ from app.memory.judging import facts_verdict, observation_verdict, reflection_ve
 from app.memory.model import Call, Draft, ExtractorInput, ObserverInput, ReflectorInput
 from app.memory.protected import coverage, lost, protected
 from app.memory.rules import Rules
+from app.memory.shared_citations import NO_NAMES
 from app.memory.steps import Buffer, Observe
 from tests.memory.extractive.measure import conversation
 

@@ -16,7 +16,6 @@ from app.kit.errors import FieldError, Invalid, TooLarge
 from app.kit.offload import offloaded
 from app.kit.tokens import text_tokens
 from app.memory import locking_store, note_store
-from app.memory.conversations import BEYOND, Numbering
 from app.memory.errors import NotLive
 from app.memory.gates import clip_citations
 from app.memory.log import render
@@ -27,6 +26,7 @@ from app.memory.parsing import block, parse
 from app.memory.records import FORGOTTEN, Locked
 from app.memory.reflection_store import SOURCES_CHANGED
 from app.memory.service import MemoryService
+from app.memory.shared_citations import BEYOND, Numbering
 from app.memory.store import MemoryStore
 from app.redaction.model import OFF, Redaction
 from app.sessions.store import session_id

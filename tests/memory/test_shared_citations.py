@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.conversations import Numbering, named
 from app.memory.log import items_from_json, items_to_json, render
 from app.memory.model import Cite, Detail, Item
+from app.memory.shared_citations import Numbering, named
 from tests.steps import steps
 
 KEYS = st.sampled_from(["one", "two:2", "a-b", "9"])
