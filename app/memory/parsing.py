@@ -14,7 +14,7 @@ from app.memory.lines import LINE_CHARACTERS_MAX, Bullet, is_ruled, read_bullet,
 from app.memory.log import in_time_order, item_line
 from app.memory.model import Item, Parsed
 from app.memory.repetition import is_repetitive
-from app.memory.shapes import in_lines
+from app.memory.reply_shapes import in_lines
 
 OBSERVATIONS: Final = "observations"
 CURRENT_TASK: Final = "current-task"
