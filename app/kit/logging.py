@@ -20,7 +20,7 @@ import orjson
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from app.kit.beside_process import PLACES
+from app.kit.helper_main import PLACES
 from app.kit.tracing import add_trace
 from app.kit.unheld import WAITING_BYTES_MAX, Unheld, may_hang, unheld
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
-from app.kit.beside import Beside
+from app.kit.helper_process import HelperProcess
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -13,7 +13,7 @@ T = TypeVar("T")
 OFFLOAD_BYTES: Final = 64 * 1024
 UNKNOWN: Final = 2 * OFFLOAD_BYTES  # the size of work that may take long however little text there is
 
-_BESIDE: Final = Beside()
+_HELPER: Final = HelperProcess()
 
 
 async def offloaded(work: Callable[[], T], *, size: int) -> T:
@@ -22,8 +22,8 @@ async def offloaded(work: Callable[[], T], *, size: int) -> T:
 
 
 async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What ``work`` answers or raises, if no request waits for it: one after the other, large work in another process.
+    """What ``work`` answers or raises, done in the helper process if it is large: for work that no request waits for.
 
     ``work`` has no side effects; it is pickled with its arguments, and so is its answer.
     """
-    return await asyncio.wrap_future(_BESIDE.submit(partial(work, *args, **kwargs)))
+    return await asyncio.wrap_future(_HELPER.submit(partial(work, *args, **kwargs)))

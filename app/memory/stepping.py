@@ -14,8 +14,8 @@ from uuid import UUID
 
 import structlog
 
-from app.kit.beside import ProcessLost
 from app.kit.db import is_away
+from app.kit.helper_process import ProcessLost
 from app.kit.tracing import traced
 from app.llm.port import CIRCUIT_OPEN, TOO_LONG
 from app.memory import locking_store

@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import replace
 from enum import StrEnum
 
-from app.kit.beside import ProcessLost
+from app.kit.helper_process import ProcessLost
 from app.kit.tokens import text_tokens
 from app.llm.port import ModelError, Provider, Usage
 from app.memory.extractive.observer import observations

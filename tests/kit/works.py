@@ -4,7 +4,7 @@ import os
 import signal
 from threading import Event
 
-from app.kit.beside import SMALL_BYTES
+from app.kit.helper_process import SMALL_BYTES
 
 PADDING = bytes(SMALL_BYTES)
 

@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from app import memory
-from app.kit.beside import SMALL_BYTES, Beside
+from app.kit.helper_process import SMALL_BYTES, HelperProcess
 from app.kit.tokens import text_tokens
 from app.llm.port import Usage
 from app.memory.boundaries import span_of
@@ -39,7 +39,7 @@ class Both:
     """Computes here, and in a process beside this one; knows what it was given."""
 
     def __init__(self) -> None:
-        self._beside = Beside(idle_seconds=1.0)
+        self._beside = HelperProcess(idle_seconds=1.0)
         self.works: set[str] = set()
 
     def __call__(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""The program of the process beside the service (``beside.py``): it does what it is asked, one after the other."""
+"""The program of the helper process (``helper_process.py``): does one piece of work after the other."""
 
 import os
 import pickle

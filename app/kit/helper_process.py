@@ -1,7 +1,7 @@
-"""One process beside this one, for pure work that no request waits for: each computes one thing of Python at a time.
+"""A helper process for pure, CPU-bound work that no request waits for, as the GIL would hold up every request.
 
-It is started for the first work, gives way to requests, and ends after a while without work, or when this process ends
-in any way, because then nobody holds the other end of its pipe. Why it is not a library's pool:
+It is started for the first work, runs at a lower priority, and ends after a while without work, or when this process
+ends in any way, because its pipe is then closed. Why it is not a library's pool:
 docs/decisions/0042-work-beside-requests-has-a-process.md.
 """
 
@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-PROGRAM: Final = "app.kit.beside_process"
+PROGRAM: Final = "app.kit.helper_main"
 IDLE_SECONDS: Final = 60.0
 ANSWER_SECONDS: Final = 120.0  # then it hangs: of the largest span it thinks for a fifth of one
 SMALL_BYTES: Final = 4 * 1024  # ten messages are observed in 4 ms: in the thread, without a process
@@ -28,13 +28,13 @@ TRIES: Final = 2  # of work whose process was killed, or hung: it has no effect,
 
 
 class ProcessLost(Exception):
-    """Each process that was given this work ended, or was ended, before it had an answer."""
+    """Each helper process that was given this work died, or was killed, before it answered."""
 
 
-class Beside:
-    """Work, one piece after the other, in a process that is ended after ``idle_seconds`` without any.
+class HelperProcess:
+    """Does one piece of work after the other in a process, which is ended after ``idle_seconds`` without any.
 
-    A thread waits for it, in an event loop of its own, which hands on whatever a work raises.
+    A thread with an event loop of its own waits for the process, and passes on whatever a work raises.
     """
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS, answer_seconds: float = ANSWER_SECONDS) -> None:
@@ -59,11 +59,11 @@ class Beside:
         with self._starting:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                Thread(target=self._loop.run_forever, name="daybook-beside", daemon=True).start()
+                Thread(target=self._loop.run_forever, name="daybook-helper", daemon=True).start()
             return self._loop
 
     async def _answer(self, work: Callable[[], T]) -> T:
-        """It awaits nothing, so that one comes after the other."""
+        """Awaits nothing, so that one piece of work comes after the other."""
         if self._ending is not None:
             self._ending.cancel()
         try:
@@ -88,7 +88,7 @@ class Beside:
         raise ProcessLost(f"the process beside the service was lost {TRIES} times at the same work")
 
     def _exchanged(self, asked: bytes) -> tuple[bool, Any]:
-        """Whether it was done, and the answer or error. The process is killed where it neither reads nor answers."""
+        """Whether it was done, and the answer or error. The process is killed if it does not answer in time."""
         pipe = self._pipe or self._start()
         assert self._process is not None  # noqa: S101 - it has the other end
         overdue = Timer(self._answer_seconds, self._process.kill)
