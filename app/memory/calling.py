@@ -89,9 +89,14 @@ class Calling(Generic[Source]):
     ) -> Draft | None:
         """One call, added to the runs; None if a cap forbids it. Raises StepFailed.
 
+        None too where the lease was lost during an earlier call: what that one was shown may have been erased since,
+        and is not sent again.
+
         Its run counts as failed until the caller replaces it by the outcome. The text is redacted at once, for a model
         may write secrets that it was not shown, and in a thread, for an operator's hook may be slow.
         """
+        if attempt.runs and not await self.means.store.holds(attempt.lease):
+            return None
         redact = self.means.redaction.of(attempt.loaded.tenant)
         started = time.perf_counter()
         try:

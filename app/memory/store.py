@@ -164,6 +164,10 @@ class MemoryStore:
             gaps = await connection.fetch(GAPS, lease.memory_id) if row["rebuilding"] else ()
         return standing_of(row, gaps=gaps, conversations=sharing)
 
+    async def holds(self, lease: Lease) -> bool:
+        """Whether nobody took the memory over, to work on it or to change it."""
+        return await self._database.fetchval(HELD, lease.memory_id, lease.epoch) is not None
+
     async def load(self, lease: Lease, standing: Standing) -> Loaded | None:
         """The same with its notes, which do not change while the lease is held; None if the lease is lost."""
         async with self._database.snapshot() as tx:

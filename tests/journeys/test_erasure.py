@@ -258,6 +258,21 @@ async def test_a_call_that_has_the_message_in_view_records_nothing(
     assert observations != []
 
 
+async def test_what_was_refused_is_not_asked_again_with_what_was_erased_meanwhile(
+    start_service: StartService, models: ModelServer
+) -> None:
+    models.answers[PromptKind.OBSERVER] = lambda asked: f"It is {SECRET}." if SECRET in asked.prompt else observe(asked)
+    memory = {"message_tokens": 100, "buffer_every": None, "retain_tokens": 0}
+    async with start_service(provider="openai", memory=memory) as service:
+        models.fail_next(Fault.HANG, kind=PromptKind.OBSERVER)
+        await service.append(KEY, message(1), message(4), message(7))
+        assert await asyncio.to_thread(models.wait_for_requests, 1)
+        await service.client.delete(f"/sessions/{KEY}/messages/{ERASED}")
+        models.release()
+        await rest(service, KEY)
+    assert [SECRET in request.asked.prompt for request in models.requests] == [True, False]
+
+
 @pytest.mark.parametrize("during_the_call", [False, True])
 async def test_what_was_refused_of_a_message_that_is_replaced_is_nowhere(
     start_service: StartService, models: ModelServer, database_url: str, *, during_the_call: bool

@@ -244,9 +244,16 @@ class Purse:
         return await role.draft(source) if self._calls >= 0 else None
 
 
+class Held:
+    """Has the lease that every memory here is held by."""
+
+    async def fetchval(self, *_: Any) -> int:
+        return 1
+
+
 def reflecting(reflector: ScriptedReflector, purse: Any = None) -> Reflecting:
-    """Only its thinking is asked for here, which needs no database."""
-    database: Any = None
+    """Only its thinking is asked for here, which asks the database for the lease alone."""
+    database: Any = Held()
     caps = Caps(observing=True, reflecting=True)
     charging = purse or Charging(database=database, store=SpendingStore(database), caps=caps)
     return Reflecting(Means(database=database, store=MemoryStore(database), charging=charging), reflector)
