@@ -69,9 +69,8 @@ def says_again(stored: Any, sent: Any) -> bool:
         case str(), str():
             return stored == sent or (MARK.search(stored) is not None and _fits(MARK.split(stored), sent))
         case dict(), dict():
-            gone = _signatures_gone(stored) & sent.keys()
-            kept = stored.keys() - gone
-            return kept == sent.keys() - gone and all(says_again(stored[name], sent[name]) for name in kept)
+            kept = sent.keys() - _signatures_gone(stored)
+            return kept == stored.keys() and all(says_again(stored[name], sent[name]) for name in kept)
         case ((list() | tuple()), (list() | tuple())):
             return len(stored) == len(sent) and all(map(says_again, stored, sent))
     return type(stored) is type(sent) and bool(stored == sent)  # 1 is no true
@@ -92,7 +91,5 @@ def _fits(pieces: Sequence[str], text: str) -> bool:
 
 
 def _signatures_gone(part: Part) -> set[str]:
-    """Which of thinking are not there, or were themselves redacted, as by an older Daybook."""
-    if part.get("type") != PartType.REASONING:
-        return set()
-    return {name for name in SIGNATURES if name not in part or MARK.search(str(part[name]))}
+    """Which of thinking are not there."""
+    return set(SIGNATURES) - part.keys() if part.get("type") == PartType.REASONING else set()
