@@ -287,7 +287,11 @@ TOLD: list[Json] = [
 ]
 
 
-@pytest.mark.parametrize("today", [NAMED | {"hook": None}, {}], ids=["other rules", "switched off"])
+@pytest.mark.parametrize(
+    "today",
+    [NAMED | {"hook": None}, NAMED | {"hook": "tests.redaction.hooks:without_names"}, {}],
+    ids=["fewer rules", "other rules", "switched off"],
+)
 async def test_what_is_redacted_no_more_is_known_again_and_other_words_are_not(
     start_service: StartService, today: Json
 ) -> None:
@@ -303,6 +307,8 @@ async def test_what_is_redacted_no_more_is_known_again_and_other_words_are_not(
             others |= {"content": "Another"} if others == told else {}
             answer = await service.client.post("/sessions/s/messages", json={"messages": [others]})
             assert answer.status_code == httpx.codes.CONFLICT, number
+        by_another = {"messages": [sent[0] | {"role": "assistant"}]}
+        assert (await service.client.post("/sessions/s/messages", json=by_another)).status_code == httpx.codes.CONFLICT
 
     assert all("[redacted: codename]" in json.dumps(one) for one in stored)
     assert again["replayed"] == len(sent)

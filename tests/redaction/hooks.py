@@ -13,6 +13,10 @@ def without_codenames(text: str) -> str:
     return text.replace("codename", "[redacted: codename]")
 
 
+def without_names(text: str) -> str:
+    return text.replace("Ultra", "[redacted: name]")
+
+
 def failing(text: str) -> str:
     raise ValueError(text)
 

@@ -86,11 +86,11 @@ async def test_a_number_may_be_sent_again_as_it_is_written_elsewhere(service: Se
         called = {"type": "tool_call", "id": "c1", "name": "count", "arguments": arguments}
         return {"id": "m", "role": "assistant", "content": [called]}
 
-    await post(service, counted({"n": 1.0, "of": [1e16, 1e300], "half": 0.5}))
-    again = counted({"n": 1, "of": [10_000_000_000_000_000, 1e300], "half": 0.5})
+    await post(service, counted({"n": 1.0, "of": [1e16, 1e300, -1e300], "half": 0.5}))
+    again = counted({"n": 1, "of": [10_000_000_000_000_000, 1e300, -1e300], "half": 0.5})
     assert (await post(service, again)).json()["replayed"] == 1
     for other in ({"n": True}, {"n": "1"}, {"n": 2}, {"half": 0}):
-        body = {"messages": [counted({"n": 1, "of": [1e16, 1e300], "half": 0.5} | other)]}
+        body = {"messages": [counted({"n": 1, "of": [1e16, 1e300, -1e300], "half": 0.5} | other)]}
         assert_problem(await service.client.post(MESSAGES, json=body), 409, "message-conflict")
 
 
@@ -99,6 +99,23 @@ async def test_an_item_may_be_sent_again_with_its_type_and_without(service: Serv
     said_once = {"id": "msg_1", "role": "assistant", "content": "Here."}
     await post(service, said_once | ({} if again else {"type": "message"}))
     assert (await post(service, said_once | again)).json()["replayed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("stored", "sent"),
+    [
+        ({"type": "thinking", "thinking": "Hm."}, {"signature": "c2ln"}),
+        ({"type": "tool_call", "id": "c1", "name": "search", "arguments": {}, "item_id": "fc_1"}, {"item_id": "fc_2"}),
+    ],
+    ids=["signed only now", "of another item"],
+)
+async def test_a_part_that_a_provider_would_be_sent_otherwise_is_not_the_same(
+    service: Service, stored: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    said_once = {"id": "m", "role": "assistant", "content": [stored]}
+    await post(service, said_once)
+    assert (await post(service, said_once)).json()["replayed"] == 1
+    assert_problem(await post(service, said_once | {"content": [stored | sent]}), 409, "message-conflict")
 
 
 @pytest.mark.parametrize("mark", ["cache_control", "prompt_cache_breakpoint"])
@@ -637,6 +654,19 @@ async def test_metadata_is_bounded_as_a_whole(start_service: StartService, path:
 
 
 @pytest.mark.parametrize("path", ["/sessions/s1", "/resources/user-1"])
+async def test_metadata_may_be_as_large_as_its_limit_and_all_of_it_be_unset_at_once(
+    start_service: StartService, path: str
+) -> None:
+    full = {f"k{number}": 1 for number in range(100, 213)} | {"k100": 1_234_567}
+    assert len(json.dumps(full, separators=(",", ":"))) == 1_024
+    async with start_service(sessions={"metadata_bytes_max": 1_024}) as service:
+        put = partial(service.client.put, path)
+        assert (await put(json={"metadata": full})).status_code == 201
+        assert_problem(await put(json={"metadata": {"k100": 12_345_678}}), 413, "metadata-too-large")
+        assert (await put(json={"metadata": dict.fromkeys(full)})).json()["metadata"] == {}
+
+
+@pytest.mark.parametrize("path", ["/sessions/s1", "/resources/user-1"])
 async def test_a_put_without_a_body_creates_and_then_changes_nothing(service: Service, path: str) -> None:
     assert (await service.client.put(path)).status_code == 201
     await service.client.put(path, json={"metadata": {"plan": "pro"}})
@@ -692,6 +722,20 @@ async def test_a_null_unsets_its_key(service: Service) -> None:
     session = (await put(service, metadata={"a": None, "c": None}, config={"message_tokens": None})).json()
     assert (session["metadata"], session["config"]) == ({"b": 2}, {"preset": "compact"})
     assert (await service.memory("s1"))["thresholds"]["observe_at"] == 1_000
+
+
+@pytest.mark.parametrize("path", ["/sessions/s1", "/resources/user-1"])
+async def test_a_null_switches_buffering_off_from_the_beginning(service: Service, path: str) -> None:
+    off = {"buffer_every": None}
+    assert (await service.client.put(path, json={"config": off | {"keep_last": None}})).json()["config"] == off
+
+
+async def test_a_config_that_a_session_is_made_with_is_its_first_change_and_none_is_none(service: Service) -> None:
+    await put(service, metadata={"a": 1})
+    assert (await service.get("/sessions/s1/configs"))["items"] == []
+    await service.client.put("/sessions/s2", json={"config": {"buffer_every": None}})
+    (change,) = (await service.get("/sessions/s2/configs"))["items"]
+    assert (change["number"], change["config"]) == (1, {"buffer_every": None})
 
 
 async def test_a_null_switches_buffering_off(service: Service) -> None:
