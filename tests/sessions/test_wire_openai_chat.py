@@ -13,7 +13,8 @@ from openai.types.chat.chat_completion_message_function_tool_call import (
 
 from app.kit.json import dumps
 from app.sessions.model import Kind, Part, Role
-from app.sessions.wire import WireError, normalise
+from app.sessions.open_calls import OpenCalls
+from app.sessions.wire import WireError, content_hash, normalise
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 
@@ -211,3 +212,88 @@ def test_a_result_in_our_shape_may_be_named_by_the_field_of_a_tool_message_too()
     assert parts_of({"role": "tool", "tool_call_id": "c1", "content": [RESULT]}) == parts_of(
         {"role": "tool", "content": [RESULT]}
     )
+
+
+CITY = {"city": "Porto"}
+OLLAMA_S: list[dict[str, Any]] = [
+    {"role": "user", "content": "And here?", "thinking": None, "images": ["iVBORw0KGgo="], "tool_name": None},
+    {
+        "role": "assistant",
+        "content": "",
+        "thinking": "Look twice.",
+        "images": None,
+        "tool_calls": [{"function": {"name": name, "arguments": CITY}} for name in ("weather", "weather")],
+    },
+    {"role": "tool", "content": "24", "tool_name": "weather", "tool_calls": None},
+    {"role": "tool", "content": "25", "tool_name": "weather", "images": ["/9j/4AAQ"]},
+]
+
+
+def test_what_ollama_s_sdk_dumps_is_kept_whole() -> None:
+    """Its calls have no ids, and its results but the tool's name: they meet as Gemini's do."""
+    seen, called, *answered = [parts_of(raw) for raw in OLLAMA_S]
+    beside = {"provider": "openai", "native": "images"}
+
+    assert seen[1] == {"type": "image", "data": "iVBORw0KGgo=", "media_type": "image/png", **beside}
+    assert [part["type"] for part in called] == ["reasoning", "tool_call", "tool_call"]
+    assert called[0]["text"] == "Look twice."
+    waiting: OpenCalls[int] = OpenCalls()
+    for number, call in enumerate(called[1:]):
+        waiting.called(call, number, message=1)
+    assert [waiting.answered(parts[0]) for parts in answered] == [0, 1]
+    assert answered[1][0]["output"][1] == {"type": "image", "data": "/9j/4AAQ", "media_type": "image/jpeg", **beside}
+
+
+def test_images_alone_are_a_message_and_one_of_no_known_kind_has_no_type() -> None:
+    (image,) = parts_of({"role": "user", "content": None, "images": ["AAAA"]})
+
+    assert (image["data"], "media_type" in image) == ("AAAA", False)
+
+
+def test_what_a_model_drew_stands_beside_its_words() -> None:
+    drawn = {"type": "image_url", "index": 0, "image_url": {"url": "data:image/png;base64,aGk="}}
+
+    said, image = parts_of({"role": "assistant", "content": "Here.", "images": [drawn]})
+
+    assert said == {"type": "text", "text": "Here."}
+    assert (image["type"], image["data"], image["media_type"]) == ("image", "aGk=", "image/png")
+
+
+@pytest.mark.parametrize(
+    ("images", "pointer"), [("aGk=", "/images"), ([5], "/images/0"), ([{}], "/images/0/image_url")]
+)
+def test_images_of_another_kind_are_refused_and_not_dropped(images: Any, pointer: str) -> None:
+    with pytest.raises(WireError) as refused:
+        normalise({"role": "user", "content": "See.", "images": images})
+
+    assert refused.value.pointer == pointer
+
+
+def test_results_that_the_content_holds_stay_beside_the_name_of_their_tool() -> None:
+    assert parts_of({"role": "tool", "tool_name": "search", "content": [RESULT]}) == [RESULT]
+
+
+def test_what_mistral_thought_is_reasoning() -> None:
+    thought = [
+        {"type": "text", "text": "I "},
+        {"type": "reference", "reference_ids": [0]},
+        {"type": "text", "text": "see."},
+    ]
+    content = [
+        {"type": "thinking", "thinking": thought, "signature": "sig", "closed": True},
+        {"type": "text", "text": "Yes"},
+    ]
+
+    first, _ = parts_of({"role": "assistant", "content": content})
+
+    assert first == {"type": "reasoning", "text": "I see.", "signature": "sig", "provider": "mistral", "closed": True}
+
+
+@pytest.mark.parametrize("beside", [{"thinking": "hm"}, {"tool_plan": "hm"}, {"images": ["aGk="]}])
+def test_what_former_versions_left_out_makes_no_other_message(beside: dict[str, Any]) -> None:
+    said = {"role": "assistant", "content": "Yes."}
+
+    now, then = (normalise(said | more) for more in (beside, {}))
+
+    assert now.parts != then.parts
+    assert content_hash(now.role, None, now.parts) == content_hash(then.role, None, then.parts)

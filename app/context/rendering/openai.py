@@ -20,11 +20,11 @@ from app.context.rendering.parts import (
     stand_in,
     with_speaker,
 )
-from app.context.rendering.shape import fields, fitting, listed, mapping
+from app.context.rendering.shape import fields, fitting, flag, listed, mapping, text
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT
 from app.sessions.model import Part, PartType, Role, text_part
-from app.sessions.wire.openai_chat import PROVIDER
+from app.sessions.wire.openai_chat import MISTRAL, PROVIDER, REASONED
 
 EXPLICIT = {"mode": "explicit"}
 CACHEABLE = frozenset({"text", "image_url", "input_audio", "file"})
@@ -34,10 +34,12 @@ CALLS = frozenset({CALL, CUSTOM_CALL})
 AUDIO_FORMATS = {"audio/wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
 
 # DeepSeek and Moonshot have reasoning_content; Groq, Cerebras and vLLM reasoning; OpenRouter reasoning_details too;
-# LiteLLM thinking_blocks. Gemini's compatible API signs a call's thought in extra_content, LiteLLM in the other.
-REASONED_TEXTS, REASONED_DETAILS = ("reasoning_content", "reasoning"), ("reasoning_details", "thinking_blocks")
+# LiteLLM thinking_blocks; Ollama thinking, Cohere tool_plan. Gemini's compatible API signs a call's thought in
+# extra_content, LiteLLM in the other.
+REASONED_DETAILS = ("reasoning_details", "thinking_blocks")
 DETAILS = listed(mapping)
 CALL_FIELDS = fields({}, {"extra_content": mapping, "provider_specific_fields": mapping})
+THINKING_FIELDS = fields({}, {"signature": text, "closed": flag})
 
 
 def render(layout: Layout, *, key: str) -> Rendered:
@@ -127,13 +129,18 @@ def _item(part: Part, role: Role) -> Item | None:
         case PartType.TOOL_CALL:
             return _call(part)
         case PartType.REASONING:
-            return None  # beside the content, see _thought
+            return _mistral(part) if part.get("provider") == MISTRAL else None  # beside the content, see _thought
         case PartType.IMAGE if role is Role.USER:
             return _image(part)
         case PartType.FILE if role is Role.USER:
             return _file(part)
         case _:
             return text_part(stand_in(part))
+
+
+def _mistral(part: Part) -> Item:
+    """Mistral's thinking stands in the content."""
+    return {"type": "thinking", "thinking": [text_part(part["text"])], **THINKING_FIELDS(part)}
 
 
 def _thought(said: Said) -> Item:
@@ -143,7 +150,7 @@ def _thought(said: Said) -> Item:
         if part["type"] != PartType.REASONING or part.get("provider") != PROVIDER:
             continue
         native = part.get("native")
-        if native in REASONED_TEXTS and "summary" not in part:  # which an item of the Responses API has
+        if native in REASONED and "summary" not in part:  # which an item of the Responses API has
             found[native] = part["text"]
         elif native in REASONED_DETAILS and (details := fitting(DETAILS, part.get("details"))):
             found[native] = details

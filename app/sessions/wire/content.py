@@ -63,6 +63,8 @@ def _reader(raw: Wire, at: str) -> Reader:
     kind = raw.get("type")
     if not isinstance(kind, str):
         raise WireError(f"{at}/type", "the type of the part is expected, a string")
+    if kind == "thinking" and isinstance(raw.get("thinking"), list):
+        return openai_chat.thinking
     if kind in SHARED:
         tells, ours, shared = SHARED[kind]
         if tells in raw and ours.isdisjoint(raw):

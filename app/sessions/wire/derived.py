@@ -9,7 +9,8 @@ from app.sessions.model import Kind, Part, PartType, Role, Trust, is_part
 from app.sessions.wire.fields import WireError, shown
 
 HASH_BYTES = 16
-BARE, BESIDE = ("reasoning_content", "reasoning"), "thinking_blocks"
+BARE = ("reasoning_content", "reasoning")
+BESIDE = ("thinking_blocks", "thinking", "tool_plan", "images")
 CACHE_MARKS = frozenset({"cache_control", "prompt_cache_breakpoint"})  # up to where a provider is to cache
 HOLDING = ("output", "content")  # parts of their own: a tool's result, a file
 MARKED = CACHE_MARKS.union(HOLDING)
@@ -30,7 +31,9 @@ def settled_role(role: Role, parts: Sequence[Part]) -> Role:
     if answered and role is Role.SYSTEM:
         raise WireError("/role", "a tool result is of role tool or user, or of the assistant for a provider's own tool")
     if role is Role.TOOL and not answered:
-        raise WireError("/content", "a message of role tool holds a tool_result part, or has a tool_call_id")
+        raise WireError(
+            "/content", "a message of role tool holds a tool_result part, or has a tool_call_id or tool_name"
+        )
     return Role.TOOL if role is Role.USER and types == {PartType.TOOL_RESULT} else role
 
 
@@ -58,7 +61,7 @@ def agreed_kind(asked: Any, derived: Kind) -> Kind:
 def content_hash(role: Role, name: str | None, parts: Sequence[Part]) -> bytes:
     """16 bytes that are equal for equal content (api.md: role, name and parts), whatever the order of keys.
 
-    Reasoning that former versions left out does not count: what they stored stays the same message when sent again.
+    What former versions left out does not count: what they stored stays the same message when sent again.
     Nor does where a provider is to cache: an agent that sends all of its messages again has moved that mark.
     """
     counted = [_unmarked(part) for part in parts if not _was_left_out(part)]
@@ -75,10 +78,10 @@ def _unmarked(part: Part) -> Part:
 
 
 def _was_left_out(part: Part) -> bool:
-    """Of a compatible server (``openai_chat``): a chat's reasoning without text, and what LiteLLM sends beside it."""
+    """Of a compatible server (``openai_chat``): a chat's reasoning without text, and what some send beside it."""
     native = part.get("native")
-    if native == BESIDE:
-        return part.get("type") == PartType.REASONING and part.get("provider") == "openai"
+    if native in BESIDE:
+        return part.get("provider") == "openai" and part.get("type") in (PartType.REASONING, PartType.IMAGE)
     bare = {"type": PartType.REASONING, "text": "", "provider": "openai", "native": native}
     return native in BARE and part == bare
 

@@ -70,7 +70,7 @@ def message(raw: Wire) -> tuple[Role, list[Part]]:
         raise WireError("/content", "a message has parts, or content, and not both")
     if role == MODEL and raw.get("parts") is None:
         return Role.ASSISTANT, []
-    numbered = _numbering()
+    numbered = numbering()
     return ROLES[role], [_part(_camel(item), at, numbered) for item, at in objects(raw, "parts", "")]
 
 
@@ -82,7 +82,8 @@ def _role_of(raw: Wire) -> Any:
     return USER if all(call is None for call in calls) else MODEL
 
 
-def _numbering() -> Numbered:
+def numbering() -> Numbered:
+    """Ids for the calls, or the results, of one message that came without."""
     seen: Counter[tuple[str, str]] = Counter()
 
     def numbered(tells: str, name: str) -> str:

@@ -29,6 +29,7 @@ from app.sessions.wire import gemini, openai_chat, openai_responses
 from app.sessions.wire.content import content_parts
 from app.sessions.wire.derived import agreed_kind, kind_of, settled_role
 from app.sessions.wire.fields import Wire, WireError, optional_string, refuse, shown
+from app.sessions.wire.frameworks import of_framework
 from app.sessions.wire.storable import first_flaw
 
 ROLES = {
@@ -40,20 +41,6 @@ ROLES = {
     "function": Role.TOOL,
 }
 BOUNDARY_CHARS_MAX = 1_000
-# Shapes of frameworks that are no provider's, by what nothing else has, and what these frameworks offer in their place.
-AGENTS_FIELDS = frozenset({"callId", "providerData"})
-AGENTS_TYPES = ("function_call_result", "hosted_tool_call")
-AGENTS_WORDS = (
-    "this is an item of the Agents SDK for JavaScript: send it as OpenAI's Responses API has it (call_id, ...)"
-)
-LANGCHAIN_FIELDS = frozenset({"args", "base64", "mime_type", "reasoning"})
-LANGCHAIN_WORDS = "these are LangChain's content blocks v1: send those of its output_version 'responses/v1' or 'v0'"
-LANGCHAIN_TYPES = ("human", "ai", "constructor")
-LANGCHAIN_MESSAGE_WORDS = "this is a message of LangChain: send what its convert_to_openai_messages makes of it"
-AI_SDK_FIELDS = frozenset({"toolCallId", "toolName"})
-AI_SDK_WORDS = "this is of the AI SDK: clients/typescript/examples/ai_sdk.ts has the function that sends it"
-CONVERSE_FIELDS = frozenset({"text", "toolUse", "toolResult"})
-CONVERSE_WORDS = "this is of Bedrock's Converse API: send it as Anthropic's Messages API has it (type, tool_use, ...)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +62,7 @@ def normalise(raw: Any) -> Normalised:
     try:
         role, parts = _read(raw)
     except WireError as error:
-        if framework := _of_framework(raw):
+        if framework := of_framework(raw):
             raise WireError(error.pointer, f"{error.detail}; {framework}") from error
         raise
     role = settled_role(role, parts)
@@ -94,21 +81,6 @@ def _read(raw: Wire) -> tuple[Role, list[Part]]:
     return _said(raw)
 
 
-def _of_framework(raw: Wire) -> str:
-    """Whose shape a message has that is not understood, and what to send instead; "" where nothing tells."""
-    if AGENTS_FIELDS & raw.keys() or raw.get("type") in AGENTS_TYPES:
-        return AGENTS_WORDS
-    if raw.get("type") in LANGCHAIN_TYPES:
-        return LANGCHAIN_MESSAGE_WORDS
-    content = raw.get("content", raw.get("parts"))
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    if any(AI_SDK_FIELDS & block.keys() for block in blocks):
-        return AI_SDK_WORDS
-    if "content" in raw and any(CONVERSE_FIELDS & block.keys() and "type" not in block for block in blocks):
-        return CONVERSE_WORDS
-    return LANGCHAIN_WORDS if any(LANGCHAIN_FIELDS & block.keys() for block in blocks) else ""
-
-
 def _names_a_tool(raw: Wire, role: Role) -> bool:
     """Whether the name is that of the tool which an item of the Responses API calls, not a speaker's."""
     return role is Role.ASSISTANT and "parts" not in raw and raw.get("type") not in (None, "message")
@@ -118,10 +90,12 @@ def _said(raw: Wire) -> tuple[Role, list[Part]]:
     role, content = _role(raw), raw.get("content")
     if role is not Role.ASSISTANT:
         _check_others(raw)
-    if raw.get("tool_call_id") is not None or raw.get("role") == "function":
-        output = content if isinstance(content, str) else content_parts(raw)
+    images = openai_chat.images(raw)
+    if raw.get("tool_call_id") is not None or raw.get("role") == "function" or _is_named(raw):
+        output = content if isinstance(content, str) and not images else content_parts(raw) + images
         return Role.TOOL, _results(raw, output)
-    parts = [] if content is None and _may_be_silent(raw, role) else content_parts(raw)
+    parts = [] if content is None and (images or _may_be_silent(raw, role)) else content_parts(raw)
+    parts += images
     if role is Role.ASSISTANT:
         parts = openai_chat.assistant_parts(raw, openai_responses.of_message(raw, parts))
     return role, parts
@@ -131,9 +105,14 @@ def _results(raw: Wire, output: str | list[Part]) -> list[Part]:
     """The result of which the message has the output; or those that its content already is, named by the field too."""
     if isinstance(output, str) or all(part["type"] != PartType.TOOL_RESULT for part in output):
         return [openai_chat.tool_result(raw, output)]
-    if any(part.get("tool_call_id") != raw.get("tool_call_id") for part in output):
+    if not _is_named(raw) and any(part.get("tool_call_id") != raw.get("tool_call_id") for part in output):
         raise WireError("/tool_call_id", "the content has results of its own: send them without it")
     return output
+
+
+def _is_named(raw: Wire) -> bool:
+    """Whether a result tells its tool in place of its call, as Ollama's do."""
+    return raw.get("role") == "tool" and raw.get("tool_call_id") is None and raw.get("tool_name") is not None
 
 
 def _check_others(raw: Wire) -> None:

@@ -5,10 +5,12 @@
 | content parts image_url, input_audio, file, refusal | image, file (data is base64), file, text |
 | tool_calls, function_call | tool_call; see ``arguments_fields`` |
 | a message with tool_call_id, or of role function | one tool_result: content -> output |
+| of Ollama: tool_calls without id, a message with tool_name | the same, which meet by name as Gemini's do |
+| images, of Ollama, OpenRouter and LiteLLM | image |
 | refusal, audio | text, file (transcript -> content) |
 | annotations | a field of the first text part |
-| tool_calls, function_call, refusal, audio, reasoning_content, reasoning, not of an assistant | refused |
-| reasoning_content, reasoning, reasoning_details, thinking_blocks (of compatible servers, LiteLLM) | reasoning |
+| ASSISTANT_FIELDS, not of an assistant | refused |
+| REASONED of compatible servers, Ollama, Cohere and LiteLLM; a part thinking that is a list, of Mistral | reasoning |
 """
 
 from collections.abc import Mapping
@@ -17,10 +19,12 @@ from typing import Any
 import orjson
 
 from app.sessions.model import Part, PartType
+from app.sessions.wire import gemini
 from app.sessions.wire.fields import (
     Wire,
     WireError,
     identifier,
+    items,
     mapping,
     objects,
     optional_string,
@@ -32,9 +36,11 @@ from app.sessions.wire.fields import (
 from app.sessions.wire.neutral import Reader
 from app.sessions.wire.storable import first_flaw
 
-PROVIDER = "openai"
+PROVIDER, MISTRAL = "openai", "mistral"
 FILE_FIELDS = ("file_data", "file_id", "file_url", "filename")
 DATA_URL, BASE64 = "data:", ";base64,"
+BASE64_BEGINS = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+REASONED = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 
 
 def data_url(url: str) -> Wire | None:
@@ -93,6 +99,37 @@ def refusal(raw: Wire, at: str) -> Part:
     return part(PartType.TEXT, raw, at, used={"type", "refusal"}, text=text, **_native("refusal"))
 
 
+def thinking(raw: Wire, at: str) -> Part:
+    """Mistral's, a list of texts. What it refers to there is left out."""
+    texts = [string(block, "text", inside) for block, inside in objects(raw, "thinking", at) if "text" in block]
+    return part(
+        PartType.REASONING,
+        raw,
+        at,
+        used={"type", "thinking", "signature"},
+        text="".join(texts),
+        signature=optional_string(raw, "signature", at),
+        provider=MISTRAL,
+    )
+
+
+def images(raw: Wire) -> list[Part]:
+    """What stands beside the content: base64 of what an Ollama is shown, or image_url of what a model drew."""
+    sent = [] if raw.get("images") is None else items(raw, "images", "")
+    return [_image(image, f"/images/{index}") for index, image in enumerate(sent)]
+
+
+def _image(raw: Any, at: str) -> Part:
+    if isinstance(raw, dict):
+        drawn = image_url({**raw, "type": "image_url"}, at)
+    elif isinstance(raw, str):
+        media_type = next((named for begins, named in BASE64_BEGINS.items() if raw.startswith(begins)), None)
+        drawn = part(PartType.IMAGE, {}, at, used=(), data=raw, media_type=media_type)
+    else:
+        raise WireError(at, f"base64, or an object with an image_url, is expected, not {shown(raw)}")
+    return {**drawn, **_native("images")}
+
+
 PARTS: Mapping[str, Reader] = {"image_url": image_url, "input_audio": input_audio, "refusal": refusal}
 
 
@@ -101,7 +138,11 @@ def tool_result(raw: Wire, output: str | list[Part]) -> Part:
     if raw.get("role") == "function":
         call_id = function_call_id(identifier(raw, "name", ""))
         return {"type": "tool_result", "tool_call_id": call_id, "output": output, **_native("function_call")}
-    return {"type": "tool_result", "tool_call_id": identifier(raw, "tool_call_id", ""), "output": output}
+    if raw.get("tool_call_id") is None:
+        call_id = gemini.numbering()("result", identifier(raw, "tool_name", ""))
+    else:
+        call_id = identifier(raw, "tool_call_id", "")
+    return {"type": "tool_result", "tool_call_id": call_id, "output": output}
 
 
 def function_call_id(name: str) -> str:
@@ -116,16 +157,12 @@ def assistant_parts(raw: Wire, said: list[Part]) -> list[Part]:
     return [*_reasoning(raw), *_annotated(raw, said), *_beside(raw), *calls]
 
 
-ASSISTANT_FIELDS = ("tool_calls", "function_call", "refusal", "audio", "reasoning_content", "reasoning")
+ASSISTANT_FIELDS = ("tool_calls", "function_call", "refusal", "audio", *REASONED)
 
 
 def _reasoning(raw: Wire) -> list[Part]:
     """Beside calls also an empty one: a server that wants the reasoning behind a call wants the field."""
-    held = [
-        key
-        for key in ("reasoning_content", "reasoning")
-        if raw.get(key) or (raw.get(key) == "" and raw.get("tool_calls"))
-    ]
+    held = [key for key in REASONED if raw.get(key) or (raw.get(key) == "" and raw.get("tool_calls"))]
     parts: list[Part] = [{"type": "reasoning", "text": string(raw, key, ""), **_native(key)} for key in held]
     details = [key for key in ("reasoning_details", "thinking_blocks") if raw.get(key)]
     return parts + [{"type": "reasoning", "text": "", **_native(key), "details": raw[key]} for key in details]
@@ -164,26 +201,29 @@ def _audio(raw: Wire) -> Part:
 
 def _calls(raw: Wire) -> list[Part]:
     calls = [] if raw.get("tool_calls") is None else objects(raw, "tool_calls", "")
-    parts = [_call(call, at) for call, at in calls]
+    numbered = gemini.numbering()
+    parts = [_call(call, at, numbered) for call, at in calls]
     if raw.get("function_call") is not None:
         parts.append(_function_call(mapping(raw, "function_call", ""), "/function_call"))
     return parts
 
 
-def _call(raw: Wire, at: str) -> Part:
+def _call(raw: Wire, at: str, numbered: gemini.Numbered) -> Part:
     kind = raw.get("type", "function")
     if kind == "custom":
         return _custom_call(raw, at)
     if kind != "function":
         raise WireError(f"{at}/type", f"function or custom is expected, not {shown(kind)}")
     function, inside = mapping(raw, "function", at), f"{at}/function"
+    name = identifier(function, "name", inside)
+    of_ollama = raw.get("id") is None and isinstance(function.get("arguments"), dict)
     return part(
         PartType.TOOL_CALL,
         raw,
         at,
         used={"type", "id", "function"},
-        id=identifier(raw, "id", at),
-        name=identifier(function, "name", inside),
+        id=numbered("call", name) if of_ollama else identifier(raw, "id", at),
+        name=name,
         **arguments_fields(function, inside),
         function=rest(function, {"name", "arguments"}) or None,
     )

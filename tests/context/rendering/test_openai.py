@@ -94,6 +94,9 @@ REASONED: list[dict[str, Any]] = [
     },  # DeepSeek refuses what follows such calls without it, also where it is empty
     {"reasoning_content": ""},
     {"reasoning": "I must look."},
+    {"thinking": "I must look."},
+    {"tool_plan": "I must look."},
+    {"content": [{"type": "thinking", "thinking": [text("I must look.")], "signature": "sig", "closed": True}]},
     {"reasoning": "I must look.", "reasoning_details": [{"type": "reasoning.encrypted", "data": "x", "index": 0}]},
     {"reasoning_content": "hm", "thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "sig"}]},
     {"tool_calls": [CALLED | {"extra_content": {"google": {"thought_signature": "c2ln"}}}]},
