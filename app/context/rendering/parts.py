@@ -15,6 +15,8 @@ SHOWN_IN_OUTPUT = (PartType.TEXT, PartType.IMAGE, PartType.FILE)  # looked throu
 DATA_URL = lazy_pattern(r"data:(?P<media_type>[^;,]*+)[^,]*;base64,(?P<data>.*)", re.DOTALL)
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # that Anthropic and OpenAI can see
 MISNAMED = {"image/jpg": "image/jpeg"}
+NAMED_BY = ("media_type", "mimeType", "mime_type")  # by us, by MCP, and by Gemini and many more
+BEGINS = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}  # in base64
 BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 PADDING_MAX = 2
 URL_SAFE = str.maketrans("-_", "+/")
@@ -115,12 +117,16 @@ def stand_in(part: Part) -> str:
 
 
 def media(part: Part) -> Media:
-    """What of it are texts: in a tool's output a part may hold any JSON."""
-    media_type, url, data = (part.get(key) for key in ("media_type", "url", "data"))
+    """What of it are texts: in a tool's output a part may hold any JSON. Of an image the bytes may tell the type."""
+    url, data = part.get("url"), part.get("data")
+    media_type = next((part[key] for key in NAMED_BY if part.get(key)), None)
     if isinstance(url, str) and (inline := DATA_URL.fullmatch(url)):
         media_type, url, data = inline["media_type"], None, inline["data"]
+    written = standard_base64(_text(data))
     named = (_text(media_type) or "").lower()
-    return Media(MISNAMED.get(named, named), _text(url), standard_base64(_text(data)))
+    if written and not named and part.get("type") == PartType.IMAGE:
+        named = next((kind for begins, kind in BEGINS.items() if written.startswith(begins)), "")
+    return Media(MISNAMED.get(named, named), _text(url), written)
 
 
 def own_file_id(part: Part, begins: str) -> str | None:

@@ -39,7 +39,6 @@ from app.sessions.wire.storable import first_flaw
 PROVIDER, MISTRAL = "openai", "mistral"
 FILE_FIELDS = ("file_data", "file_id", "file_url", "filename")
 DATA_URL, BASE64 = "data:", ";base64,"
-BASE64_BEGINS = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
 REASONED = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 
 
@@ -114,20 +113,18 @@ def thinking(raw: Wire, at: str) -> Part:
 
 
 def images(raw: Wire) -> list[Part]:
-    """What stands beside the content: base64 of what an Ollama is shown, or image_url of what a model drew."""
+    """What stands beside the content: base64 of what Ollama is shown, or image_url of what a model drew."""
     sent = [] if raw.get("images") is None else items(raw, "images", "")
     return [_image(image, f"/images/{index}") for index, image in enumerate(sent)]
 
 
 def _image(raw: Any, at: str) -> Part:
-    if isinstance(raw, dict):
-        drawn = image_url({**raw, "type": "image_url"}, at)
-    elif isinstance(raw, str):
-        media_type = next((named for begins, named in BASE64_BEGINS.items() if raw.startswith(begins)), None)
-        drawn = part(PartType.IMAGE, {}, at, used=(), data=raw, media_type=media_type)
-    else:
+    if isinstance(raw, str):
+        fields = _url_fields(raw) if ":" in raw else {"data": raw}
+        return {"type": "image", **fields, **_native("images")}
+    if not isinstance(raw, dict) or "image_url" not in raw:
         raise WireError(at, f"base64, or an object with an image_url, is expected, not {shown(raw)}")
-    return {**drawn, **_native("images")}
+    return {**image_url({**raw, "type": "image_url"}, at), **_native("images")}
 
 
 PARTS: Mapping[str, Reader] = {"image_url": image_url, "input_audio": input_audio, "refusal": refusal}

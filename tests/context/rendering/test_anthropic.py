@@ -184,6 +184,18 @@ def test_thinking_that_led_to_nothing_is_not_shown() -> None:
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
         ),
         (
+            {"type": "image", "data": "aGk=", "mimeType": "image/png"},  # of MCP
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
+        ),
+        (
+            {"type": "image", "data": "aGk=", "mime_type": "image/png"},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
+        ),
+        (
+            {"type": "image", "data": "_9j_4AAQ"},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "/9j/4AAQ"}},
+        ),
+        (
             {"type": "image", "url": "data:image/png;base64,aGk="},
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
         ),
