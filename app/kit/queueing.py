@@ -1,4 +1,4 @@
-"""Queues for one thing each, so that those who wait for it leave room for all others (docs/decisions/0058)."""
+"""Fair shares of a pool: callers that wait for one busy thing leave room for all others (docs/decisions/0058)."""
 
 import asyncio
 from asyncio import CancelledError, Future
@@ -8,12 +8,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 
 class Queues:
-    """``places`` for all things. A thing gets one more while it then leaves as many free as it has: half, if alone.
+    """Divides ``places`` among things. One gets a further place if it then holds no more than are left free.
 
-    Of what one thing leaves a second gets half, and so on, and the last place is nobody's (of ``spare``, so many):
-    things that are held up leave room for the next one. Things that are all in use come to have equally many. (The
-    dynamic threshold by which the queues of a switch share its memory, with a factor of 1: Choudhury and Hahne, 1998.)
-    The others wait without a place, those of one thing in the order in which they came, and the things take turns.
+    So one thing alone gets half of the places, a second one half of the rest, and so on; ``spare`` places stay free for
+    the next one. Things that are all busy converge to equal shares (the dynamic threshold by which queues share the
+    memory of a switch, with a factor of 1: Choudhury and Hahne, 1998). Waiting callers hold no place: within a thing
+    they are served first come, first served, and the things take turns.
     """
 
     def __init__(self, *, places: int, seconds: float, spare: int = 1) -> None:
@@ -59,7 +59,7 @@ class Queues:
             raise
 
     def _leave(self, thing: Hashable) -> None:
-        """One more place is free, so that at most one for each thing may enter."""
+        """Free a place, and admit at most one caller of each thing."""
         self._free += 1
         self._taken[thing] -= 1
         if not self._taken[thing]:
@@ -69,7 +69,7 @@ class Queues:
                 self._admit(other)
 
     def _admit(self, thing: Hashable) -> None:
-        """Take a place for the first that was not cancelled. The thing's next comes after those of the other things."""
+        """Take a place for the first caller that was not cancelled, and move the thing behind the others."""
         waiting = self._waiting.pop(thing)
         while waiting:
             came = waiting.popleft()
@@ -82,9 +82,9 @@ class Queues:
 
 
 class Shared:
-    """``places`` that tenants share (docs/decisions/0069). One gets a place while it has fewer than are free.
+    """``places`` that tenants share (docs/decisions/0069). One gets a place if it holds fewer than are free.
 
-    Alone it has half, and at least one; the last goes to whoever has none. Who finds no place waits for ``seconds``.
+    Alone it gets half, and at least one; the last goes to a tenant that has none. Others wait for ``seconds``.
     """
 
     def __init__(self, *, places: int, seconds: float = 0.0) -> None:

@@ -1,4 +1,4 @@
-"""Work in the background, again and again: nothing ends it but its owner. And looks for what is to come soon."""
+"""Background work that repeats until its owner stops it, and polling."""
 
 import asyncio
 import time
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 async def seen(look: Callable[[], Awaitable[T]], *, seconds: float) -> T:
-    """What ``look`` answers once that is true, or after so many ``seconds``: it looks ever more rarely."""
+    """Poll ``look``, ever more rarely, until its answer is true or ``seconds`` have passed; answers its last answer."""
     end = time.monotonic() + seconds
     pause = PAUSE_SECONDS
     while not (found := await look()) and (left := end - time.monotonic()) > 0:
@@ -30,9 +30,9 @@ async def seen(look: Callable[[], Awaitable[T]], *, seconds: float) -> T:
 
 
 class Repeated:
-    """``work`` in a task of its own, with ``seconds`` after each time; before the first too where it ``waits_first``.
+    """Does ``work`` in a task of its own, with a pause of ``seconds`` after each time, and first if it ``waits_first``.
 
-    What it raises is logged and forgotten: what was left is found the next time.
+    What it raises is logged: the next time finds what was left.
     """
 
     def __init__(

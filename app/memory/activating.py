@@ -1,4 +1,4 @@
-"""The steps that make live, in one new version, what was made ahead (memory-rules.md 3.2, 3.6). They call no model."""
+"""The Activate and ActivateReflection steps: buffered notes become live, without a model (memory-rules.md 3.2, 3.6)."""
 
 from app.memory import locking_store, reflection_store
 from app.memory.cursor import advance
@@ -27,7 +27,7 @@ class Activating:
         return Outcome.RECORDED
 
     async def reflection(self, attempt: Attempt) -> Outcome:
-        """Put the reflection made ahead in the place of its sources; where one of them is gone it goes too."""
+        """Replace its sources by the buffered reflection; discard it if one of them is no longer live."""
         loaded = attempt.loaded
         async with self._means.database.tx() as tx:
             fenced = await locking_store.fence(tx, attempt.lease, loaded.session_id)

@@ -15,16 +15,16 @@ class Outcome(StrEnum):
     NOTHING_SAFE = "nothing_safe"  # no whole closed group to observe
     NO_BOUNDARY = "no_boundary"  # no topic ends among the messages
     UNAFFORDABLE = "unaffordable"  # a cap on cost forbids the first call
-    DISCARDED = "discarded"  # what was made ahead has lost a source
-    UNHELPED = "unhelped"  # condensing gave nothing smaller
-    STALE = "stale"  # the lease, or what was read, is gone: nothing was written
+    DISCARDED = "discarded"  # the buffered reflection has lost a source
+    UNHELPED = "unhelped"  # a reflection did not shrink the log
+    STALE = "stale"  # the lease is lost, or what was read has changed: nothing was written
 
 
 class StepFailed(Exception):
-    """A step that recorded nothing but its calls, and is to be tried again.
+    """A step that recorded nothing but its calls, and is retried.
 
-    What they and ``message`` quote is of the messages ``shown``, if of any. ``slow``: the model was not done in time
-    with one part alone, and answered to another.
+    The calls and ``message`` may quote the messages ``shown``. ``slow``: the model timed out at a single part, but
+    answered a probe.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What is condensed: which notes, into how many tokens, and the reflection that comes of them. Pure."""
+"""What a reflection condenses: which notes, into how many tokens, and the reflection to record. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +22,9 @@ from app.memory.steps import Consolidate, Reflect
 class Sources:
     """What is to be condensed, oldest first, and the level of the result. ``kind``: the name of the step.
 
-    ``limit_tokens`` bounds the result; None: it only has to be smaller than its sources. Tokens are those of the log.
-    Its lines, where they are shown to a model by the ``numbering`` of a shared log, have only ``shown_tokens``.
-    ``of_all``: of a part alone nothing is made, for a rewrite of a part would condense the oldest each time.
+    ``limit_tokens`` bounds the result; None: it only has to be smaller than its sources. ``shown_tokens``: the size of
+    the lines as the ``numbering`` of a shared log shows them to a model, None if it is the log's. ``of_all``: never
+    condensed in part, for a rewrite of a part would condense the oldest notes each time.
     """
 
     kind: str
@@ -49,14 +49,14 @@ class Sources:
         return sum(chunk.tokens for chunk in self.chunks)
 
     def part(self, narrowing: Narrowing) -> Self:
-        """The oldest of them."""
+        """The oldest, as many as ``narrowing`` shows."""
         if self.of_all:
             return self
         part = self._only(narrowing.oldest(self.chunks))
         return replace(part, limit_tokens=_largest(part.reflections))
 
     def within(self, target_tokens: int | None, *, reflect_to: float) -> Self:
-        """The oldest, at least one, of which a result of so many tokens can be made."""
+        """The oldest, at least one, whose result has at most ``target_tokens``."""
         if self.kind != Reflect.name or self.of_all or target_tokens is None:
             return self
         ends = accumulate(chunk.tokens for chunk in self.chunks)
@@ -112,12 +112,12 @@ def consolidate_sources(loaded: Loaded, step: Consolidate) -> Sources:
 
 
 def _largest(reflections: Sequence[Reflection]) -> int | None:
-    """What comes of several has at most the tokens of one; None where there is but one, and it gets smaller."""
+    """The limit of a result: the largest of several sources; None for one alone, which only has to get smaller."""
     return max(found.tokens for found in reflections) if len(reflections) > 1 else None
 
 
 def reflector_input(loaded: Loaded, rules: Rules, sources: Sources) -> ReflectorInput:
-    """It is asked for so many tokens as the target has without names."""
+    """The target is scaled to the size of the lines as they are shown."""
     shown = sources.tokens if sources.shown_tokens is None else sources.shown_tokens
     return ReflectorInput(
         items=sources.items,
@@ -135,7 +135,7 @@ def target_tokens(rules: Rules, sources: Sources) -> int:
 
 
 def restored_most(loaded: Loaded, rules: Rules, sources: Sources) -> int:
-    """How large a result may grow by the protected lines that are restored to it: well below its sources.
+    """The most tokens of a result with the protected lines restored: well below its sources.
 
     A rewrite's, with what stays beside it, is below the threshold too: else one follows another, a tenth smaller each.
     """

@@ -1,4 +1,4 @@
-"""The SQL of a reflection: one that is live at once, or one made ahead that replaces its sources later.
+"""The SQL of reflections: live at once, or buffered to replace their sources later.
 
 The caller holds the fence or the lock (locking_store.py).
 """
@@ -65,26 +65,26 @@ async def record_reflection(
 async def buffer_reflection(
     tx: Tx, loaded: Loaded, fenced: Fenced, new: NewReflection, *, usage: dict[str, Any]
 ) -> None:
-    """Keep a reflection made ahead: no new version, and its sources stay."""
+    """Record a buffered reflection: it makes no version, and its sources stay live."""
     await _add_reflection(tx, loaded, fenced, new, Status.BUFFERED, born_version=None)
     await tx.execute(MADE_AHEAD, loaded.memory_id, usage)
 
 
 async def activate_reflection(tx: Tx, loaded: Loaded, fenced: Fenced) -> None:
-    """Make the next version: the reflection made ahead replaces its sources."""
+    """Make the next version: the buffered reflection replaces its sources."""
     row = await tx.fetchrow(ACTIVATE_REFLECTION, loaded.memory_id, fenced.version + 1, fenced.generation + 1)
     await _replace_sources(tx, loaded, fenced, row, usage=fenced.usage)
 
 
 async def discard_ahead(tx: Tx, memory_id: UUID) -> bool:
-    """Retire the reflection made ahead if one of its sources is retired. Answers whether it was."""
+    """Retire the buffered reflection if one of its sources is retired. Answers whether it was."""
     return await tx.fetchval(DISCARD_AHEAD, memory_id, SOURCES_CHANGED) is not None
 
 
 async def record_unhelped(
     tx: Tx, loaded: Loaded, fenced: Fenced, *, step: str, log_tokens: int, usage: dict[str, Any]
 ) -> None:
-    """Note that condensing the log at this size gave nothing better, and tell so until a step is recorded."""
+    """Record that a reflection did not shrink the log of this size, as an error until the next step is recorded."""
     error = {"at": fenced.now.isoformat(), "step": step, "kind": Outcome.UNHELPED, "message": KEPT_AS_IT_IS}
     await tx.execute(UNHELPED, loaded.memory_id, log_tokens, usage, error)
 

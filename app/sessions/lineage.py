@@ -52,12 +52,12 @@ async def family(tx: Tx, sessions: Sequence[UUID]) -> set[UUID]:
 
 
 async def hold(tx: Tx, find: Callable[[], Awaitable[set[UUID]]]) -> set[UUID]:
-    """Lock the sessions that ``find`` finds, in the order of all who lock several. Answers those that are there.
+    """Lock the sessions that ``find`` finds, in the order of their ids. Answers those that exist.
 
-    A branch may come between the look and the locks, or a session go and another of its key come: that is found by
-    another look, and while its parent is held there are no more of it. What nobody else holds is taken beside. For
-    others all are let go, which the end of a savepoint does, and are taken anew with them: who waits out of the order
-    may be waited for. Raises SessionMoved where that has no end.
+    A branch may be made between the look and the locks, or a session replaced by another of its key. So ``find`` is
+    asked again under the locks, until there are no more. Those that are free then are locked out of order. To wait for
+    one that is not could deadlock: all locks are released, by rolling back to a savepoint, and taken anew with it.
+    Raises SessionMoved after LOOKS_MAX such rounds.
     """
     found = await find()
     for _ in range(LOOKS_MAX):
