@@ -1,7 +1,7 @@
-"""Contexts as they are sent, kept in the process to be answered again (docs/decisions/0032).
+"""An in-process cache of contexts as they are sent (docs/decisions/0032).
 
-None is answered without asking the database: the statement that reads a session is given the mark of the state that an
-answer was compiled from, and says whether that still holds, in the snapshot in which it would otherwise read anew.
+No answer is reused without asking the database: the statement that reads a session is given the mark of the state that
+the answer was compiled from, and tells from its own snapshot whether that still holds.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -33,9 +33,9 @@ ANSWER_BYTES = 2_048  # what keeping one takes beside its text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The body as ContextOut describes it, in two pieces: between them stands what is told of the caller's last call.
+    """The body (``ContextOut``) as JSON in two pieces, between which ``cache`` stands: it compares with the last call.
 
-    The ETag is of all of it but that: who asks again is answered 304.
+    The ETag covers all but that comparison, so that a repeated request is answered 304.
     """
 
     etag: str
@@ -49,7 +49,7 @@ class Answer:
 
 
 def answer(snapshot: Snapshot, compiled: Compiled, query: ContextQuery) -> Answer:
-    """Written at once: a payload may hold a thousand messages."""
+    """Serialised once, because a payload may hold a thousand messages."""
     head = {
         "session": snapshot.key,
         "as_of_seq": snapshot.last_seq,
@@ -70,11 +70,10 @@ def answer(snapshot: Snapshot, compiled: Compiled, query: ContextQuery) -> Answe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """An answer, and when it is the answer: as long as the session has this ``mark``, and on this ``day`` there.
+    """An answer that holds while the session has this ``mark``, on this ``day`` in its ``zone``.
 
-    With no mark it is for once. ``names`` are those of the values that the mark is also of. ``prefix`` and ``causes``
-    are what the answer to the next call is held against. ``held``: it was the answer once more, and so is expected to
-    be again, as an agent's next turn is not.
+    Without a mark it is not cached. ``names``: the template values that the mark covers. ``prefix``, ``causes``: what
+    the next answer is compared with. ``held``: it was valid for another request, and so is likely to be again.
     """
 
     answer: Answer
@@ -129,7 +128,7 @@ def day_of(now: datetime, zone: tzinfo) -> date:
 
 
 class Answers:
-    """By what was asked, those given last; so many that they are at most ``bytes_max`` together. 0: none is kept."""
+    """An LRU cache by question, of at most ``bytes_max``; 0: nothing is cached."""
 
     def __init__(self, previous: PreviousCalls, *, bytes_max: int) -> None:
         self._previous = previous

@@ -1,9 +1,9 @@
-"""Sessions are deleted with everything that is kept of them, in one transaction; their keys can be used again.
+"""Deletes sessions with everything that is kept of them, in one transaction; their keys can be used again.
 
-What is kept outside the database goes once that is committed: before, the rows that name it might come back.
+Objects outside the database are deleted after the commit, because a rollback would bring back the rows that name them.
 
-The sessions' rows are locked first, as by everyone who writes what belongs to them. So an append comes either before,
-and is deleted, or after, and begins a new session. A step of the memory that returns finds no row to record to.
+The sessions' rows are locked first, as by every writer of what belongs to them. So an append comes either before, and
+is deleted, or after, and begins a new session. A step of the memory that ends later finds no row to record to.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from app.sessions.store import session_id
 
 
 class Keeper(Protocol):
-    """What keeps rows that belong to sessions or to a resource: the store of each floor, handed in by ``main``."""
+    """A store with rows that belong to sessions or to a resource; ``main`` hands in that of each floor."""
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
         """Delete them. Answers how many they were, by their tables."""

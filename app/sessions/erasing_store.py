@@ -1,4 +1,4 @@
-"""The statements that erase a message's own content: what stays is a tombstone with its seq and its id.
+"""The statements that erase a message's content, and leave a tombstone with its seq and its id.
 
 A branch holds copies of its parent's messages, up to the one at which it began. A copy is recognised by id, seq and the
 time at which it was stored too, as a session whose key was used again may pass for the parent.
@@ -66,7 +66,7 @@ class Copy:
 
 
 async def copies(tx: Tx, tenant: str, key: str, message_id: str) -> list[Copy]:
-    """The message in its session, and then in the branches of it and of those. All are locked.
+    """The message in its session, then in all branches that descend from it. All these sessions are locked.
 
     Raises SessionNotFound, MessageNotFound.
     """

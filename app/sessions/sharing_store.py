@@ -1,7 +1,7 @@
-"""The SQL of sessions whose memory is their resource's: how one comes to it, and the config that all of them have.
+"""The SQL of sessions that share the memory of their resource: how one joins or leaves it, and the config of all.
 
-What ``PUT /sessions/{key}`` says of the config of one of them is said of the resource, and every session has a copy of
-what it became: so what reads a session's config need not know of it, and a past context is ruled as it was then.
+A config that ``PUT /sessions/{key}`` gives one of them is merged into the resource's, and every session gets a copy of
+the result. So readers of a session's config need not know of sharing, and a past context has the config of then.
 
 The resource's row is locked first, then sessions in the order of their ids, then the memory.
 """
@@ -106,7 +106,7 @@ _WAITING = """memory_id <> id AND (
 def scoping(
     tenant: str, sharer: Sharer | None, found: SessionRecord | None, config: dict[str, Any], *, timezone: str
 ) -> Callable[[Tx], Awaitable[bool]] | None:
-    """What is to be done before a session is put, for its memory to be the one it is to have."""
+    """What ``SessionStore.put`` has to do first so that the session gets the right memory; None: nothing."""
     if sharer is None:
         return partial(leave, tenant=tenant, found=found) if found is not None and found.is_shared else None
     if found is not None and found.memory_id == sharer.memory and not config:
@@ -119,8 +119,8 @@ async def share(
 ) -> bool:
     """Place the session in its resource's memory, and merge ``config`` into the resource's.
 
-    ``found`` is the session as it was read: without messages it may leave the memory of another resource, and of one
-    of its own, of which nothing was made, its config comes with it. Answers whether it is new. Raises SessionMoved.
+    ``found`` is the session as it was read. Without messages it may leave the memory of another resource; from a memory
+    of its own it brings its config. Answers whether the session is new. Raises SessionMoved.
     """
     left = found if found is not None and found.memory_id not in {found.id, sharer.memory} else None
     told = found.config if found is not None and not found.is_shared else {}
@@ -148,7 +148,7 @@ async def leave(tx: Tx, tenant: str, found: SessionRecord) -> bool:
 
 
 async def _part(tx: Tx, found: SessionRecord) -> None:
-    """The owner of the memory that it leaves is held."""
+    """Take the session out of a shared memory, whose resource is locked."""
     if await tx.fetchval(LEAVE, found.id, found.memory_id) is None:
         raise _moved(found.key)
     await tx.execute(FORGET_LONELY, found.memory_id)
@@ -159,7 +159,7 @@ def _moved(key: str) -> SessionMoved:
 
 
 def waiting(*, observed_seq: str = "observed_seq", facts_seq: str = "facts_seq") -> str:
-    """What the session's column of that name becomes, as SQL, when one of these does."""
+    """The new value of the column ``waiting``, as SQL, when one of these columns changes."""
     return _WAITING.format(observed_seq=observed_seq, facts_seq=facts_seq)
 
 
@@ -173,8 +173,8 @@ class Held:
 async def hold_related(tx: Tx, session: UUID) -> Held | None:
     """Lock the session, all that share its memory, and the branches that descend from it.
 
-    What goes of it may change what was made of them. None where it was never seen: one that comes afterwards is not
-    held, and may have the memory of others. Raises SessionMoved.
+    What is deleted or erased of it may change their notes. None for a session never seen; one that is made afterwards
+    is not locked. Raises SessionMoved.
     """
     for left in reversed(range(MOVES_MAX)):
         try:
@@ -188,7 +188,7 @@ async def hold_related(tx: Tx, session: UUID) -> Held | None:
 
 
 async def _held_related(tx: Tx, session: UUID, memory: UUID | None) -> Held | None:
-    """Raises SessionMoved, with none of them held, where the session had not this memory when it was."""
+    """Raises SessionMoved, with none of them locked, if the session no longer has this memory."""
     sharers = set() if memory is None else {sharer["id"] for sharer in await tx.fetch(SHARERS, memory)}
 
     async def related() -> set[UUID]:
@@ -214,7 +214,7 @@ async def follow(tx: Tx, tenant: str, resource_id: str, rules: dict[str, Any]) -
 
 
 async def _held_memory(tx: Tx, session: UUID) -> UUID | None:
-    """The memory that this session shares, to which nobody comes until the transaction ends; None: it has its own."""
+    """The memory that this session shares, which none can join until the transaction ends; None: it has its own."""
     row = await tx.fetchrow(SHARED_WITH, session)
     if row is None:
         return None
@@ -224,13 +224,13 @@ async def _held_memory(tx: Tx, session: UUID) -> UUID | None:
 
 
 async def _hold_owner(tx: Tx, tenant: str, resource_id: str | None) -> None:
-    """Lock the resource whose memory a session shares. Raises SessionMoved where it went; it may have come again."""
+    """Lock the resource whose memory a session shares. Raises SessionMoved if it is gone; it may be made anew."""
     if await tx.fetchval(LOCK_OWNER, tenant, resource_id) is None:
         raise SessionMoved("the session is being moved between memories")
 
 
 async def _held_and_merged(tx: Tx, sharer: Sharer, config: dict[str, Any], left: SessionRecord | None) -> Row:
-    """The resource's config, changed. Its row is held, and that of the resource whose memory is left, by their ids.
+    """The resource's config with ``config`` merged. Locks its row and that of the resource that is left, by their ids.
 
     Raises SessionMoved.
     """
