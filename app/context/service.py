@@ -20,7 +20,7 @@ from app.context.schemas import ContextIn, ContextQuery
 from app.context.store import PRESENT, ContextStore, Moment
 from app.kit.clock import Clock
 from app.kit.offload import UNKNOWN, offloaded
-from app.kit.repeating import seen
+from app.kit.repeating import polled
 from app.kit.tracing import traced
 from app.memory.service import MemoryService
 from app.recall.model import HitKind, Search
@@ -170,7 +170,7 @@ class ContextService:
         end = time.monotonic() + query.wait_ms / 1000
         seq = query.min_seq or 0
         stored = partial(self._store.memory_with, session, seq)
-        memory = await seen(stored, seconds=query.wait_ms / 1000) if seq else await stored()
+        memory = await polled(stored, seconds=query.wait_ms / 1000) if seq else await stored()
         if seq and memory is None:
             return f"the wait ended before message #{seq} was stored"
         left = max(0, round((end - time.monotonic()) * 1000))

@@ -19,8 +19,8 @@ log = structlog.get_logger("daybook.background")
 T = TypeVar("T")
 
 
-async def seen(look: Callable[[], Awaitable[T]], *, seconds: float) -> T:
-    """Poll ``look``, ever more rarely, until its answer is true or ``seconds`` have passed; answers its last answer."""
+async def polled(look: Callable[[], Awaitable[T]], *, seconds: float) -> T:
+    """The last answer of ``look``, asked ever more rarely until it is true or ``seconds`` have passed."""
     end = time.monotonic() + seconds
     pause = PAUSE_SECONDS
     while not (found := await look()) and (left := end - time.monotonic()) > 0:

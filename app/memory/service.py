@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from app.kit.errors import FieldError, Invalid, json_pointer
 from app.kit.invalid import invalid_detail, too_many_errors
-from app.kit.repeating import seen
+from app.kit.repeating import polled
 from app.llm.guard import Guard
 from app.memory.engine import Engine
 from app.memory.policy import first_wake_tokens
@@ -89,7 +89,7 @@ class MemoryService:
 
     async def idle(self, memory_id: UUID, wait_ms: int) -> bool:
         """Wait until there is nothing to do for this memory, on whichever replica; False when the time ran out."""
-        return await seen(partial(self._queue.idle, memory_id), seconds=wait_ms / 1000)
+        return await polled(partial(self._queue.idle, memory_id), seconds=wait_ms / 1000)
 
 
 def read_config(config: dict[str, Any]) -> dict[str, Any]:
