@@ -73,6 +73,16 @@ async def test_an_agent_of_langchain(service: Service, run: Run) -> None:
     assert await kinds(service, "langchain-agent") == [*turn, "user_message", "assistant_message"]
 
 
+async def test_an_agent_of_pydantic_ai(service: Service, run: Run) -> None:
+    with ModelServer(other=weatherman) as model:
+        told = await run(sys.executable, EXAMPLES / "python" / "pydantic_ai_agent.py", talk=TALK, **model.environment())
+
+    assert told.splitlines() == ["It is 31 degrees and sunny in Porto.", "You are Ana."]
+    assert [request.body["messages"][0]["role"] for request in model.requests] == ["system"] * 3
+    turn = ["user_message", "tool_call", "tool_result", "assistant_message"]
+    assert await kinds(service, "pydantic-ai-agent") == [*turn, "user_message", "assistant_message"]
+
+
 async def test_a_session_is_taken_back_and_cleared_as_that_sdk_wants_it(service: Service) -> None:
     spec = spec_from_file_location("agents_session", EXAMPLES / "python" / "agents_session.py")
     assert spec

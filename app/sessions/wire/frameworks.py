@@ -18,9 +18,7 @@ HAYSTACK = "this is a message of Haystack: send what its to_openai_dict_format m
 LANGCHAIN = "this is a message of LangChain: send what its convert_to_openai_messages makes of it"
 LANGCHAIN_BLOCKS = "these are LangChain's content blocks v1: send those of its output_version 'responses/v1' or 'v0'"
 LLAMA_INDEX = "this is a message of LlamaIndex: send what its to_openai_message_dicts makes of it"
-PYDANTIC_AI = (
-    "this is a message of Pydantic AI: send its parts as OpenAI's chat has them (role, content, tool_calls, ...)"
-)
+PYDANTIC_AI = "this is a message of Pydantic AI: examples/python/pydantic_ai_agent.py has the function that sends it"
 SMOLAGENTS = (
     "this is a message of smolagents: send what its get_clean_message_list makes of it with tool_role_conversions"
 )
