@@ -1,4 +1,4 @@
-"""Messages of frameworks that are no provider's, by what nothing else has, and what to send in their place."""
+"""What is no message of a provider's but of a framework, or a whole response, and what to send in its place."""
 
 from collections.abc import Mapping
 
@@ -19,13 +19,15 @@ LANGCHAIN = "this is a message of LangChain: send what its convert_to_openai_mes
 LANGCHAIN_BLOCKS = "these are LangChain's content blocks v1: send those of its output_version 'responses/v1' or 'v0'"
 LLAMA_INDEX = "this is a message of LlamaIndex: send what its to_openai_message_dicts makes of it"
 PYDANTIC_AI = "this is a message of Pydantic AI: examples/python/pydantic_ai_agent.py has the function that sends it"
+RESPONSE = "this is a whole response: send what is said in it (choices[0].message, candidates[0].content, output, ...)"
 SMOLAGENTS = (
     "this is a message of smolagents: send what its get_clean_message_list makes of it with tool_role_conversions"
 )
 
 BY_TYPE: Mapping[str, str] = {
     **dict.fromkeys(("function_call_result", "hosted_tool_call"), AGENTS),
-    **dict.fromkeys(("human", "ai", "constructor"), LANGCHAIN),
+    **dict.fromkeys(("assistant", "result", "user"), CLAUDE_AGENT),
+    **dict.fromkeys(("human", "ai", "system", "tool", "constructor"), LANGCHAIN),
     **dict.fromkeys(("SystemMessage", "UserMessage", "AssistantMessage", "FunctionExecutionResultMessage"), AUTOGEN),
     **dict.fromkeys(("TextMessage", "MultiModalMessage", "ThoughtEvent", "ToolCallRequestEvent"), AUTOGEN),
     **dict.fromkeys(("ToolCallExecutionEvent", "ToolCallSummaryMessage"), AUTOGEN),
@@ -33,7 +35,8 @@ BY_TYPE: Mapping[str, str] = {
 BY_ROLE: Mapping[str, str] = dict.fromkeys(("tool-call", "tool-response"), SMOLAGENTS)
 BY_FIELD: Mapping[str, str] = {
     **dict.fromkeys(("callId", "providerData"), AGENTS),
-    **dict.fromkeys(("message", "parent_tool_use_id", "subtype"), CLAUDE_AGENT),
+    **dict.fromkeys(("parent_tool_use_id", "subtype"), CLAUDE_AGENT),
+    **dict.fromkeys(("choices", "candidates", "done", "incomplete_details"), RESPONSE),
     "blocks": LLAMA_INDEX,
     "meta": HAYSTACK,
 }
@@ -50,11 +53,11 @@ def of_framework(raw: Wire) -> str:
     content = raw.get("content", raw.get("parts"))
     if isinstance(content, dict) and "parts" in content:
         return CONTENT
+    if field := next((field for field in BY_FIELD if field in raw), None):
+        return BY_FIELD[field]
     for told, by in ((raw.get("type"), BY_TYPE), (raw.get("role"), BY_ROLE)):
         if isinstance(told, str) and told in by:
             return by[told]
-    if field := next((field for field in BY_FIELD if field in raw), None):
-        return BY_FIELD[field]
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     return _of_blocks(blocks, of_gemini="content" not in raw)
 
