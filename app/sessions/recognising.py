@@ -13,6 +13,7 @@ from app.sessions.redacting import SIGNATURES, redacted_parts
 from app.sessions.wire import content_hash
 
 INTEGER_END = 2.0**63  # that JSON is written of here
+VALUES = ("arguments", "output")
 
 
 def hashes_said_again(
@@ -31,12 +32,13 @@ def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool
 
     A message may come in another shape than the first time: as it is listed, for instance. A call of the Responses API
     is hashed with the tool's name, which its stored message has only in its parts, and a message of that API has its id
-    in its parts too. And JSON has one kind of number: what kept the message meanwhile may write 1.0 as 1.
+    in its parts too. JSON has one kind of number: what kept the message meanwhile may write 1.0 as 1. And an SDK dumps
+    each field that it knows: a newer one, or the same told otherwise, has other fields that are null.
     """
     parts = tuple(old.parts) if redact is None else redacted_parts(old.parts, redact)
     if content_hash(old.role, old.name, parts) == new.content_hash:
         return True
-    before, now = (_numbered(_without_id(of, new.id)) for of in (parts, new.parts))
+    before, now = (_numbered([_set(part) for part in _without_id(of, new.id)]) for of in (parts, new.parts))
     if content_hash(old.role, old.name, before) == content_hash(new.role, new.name, now):
         return True
     return (old.role, old.name) == (new.role, new.name) and _is_marked(parts) and says_again(parts, new.parts)
@@ -44,6 +46,21 @@ def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool
 
 def _without_id(parts: Sequence[Part], message_id: str) -> tuple[Part, ...]:
     return tuple({k: v for k, v in part.items() if (k, v) != ("item_id", message_id)} for part in parts)
+
+
+def _set(part: Part) -> Part:
+    """Without what is null in it, and without an object in which all is. What a tool is told, or tells, stays."""
+    found = {name: value if name in VALUES else _set_within(value) for name, value in part.items() if value is not None}
+    return {name: value for name, value in found.items() if value != {} or name in VALUES}
+
+
+def _set_within(value: Any) -> Any:
+    match value:
+        case dict():
+            return _set(value)
+        case list():
+            return [_set_within(item) for item in value]
+    return value
 
 
 def _numbered(value: Any) -> Any:

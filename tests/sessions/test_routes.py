@@ -94,6 +94,21 @@ async def test_a_number_may_be_sent_again_as_it_is_written_elsewhere(service: Se
         assert_problem(await service.client.post(MESSAGES, json=body), 409, "message-conflict")
 
 
+async def test_what_an_sdk_dumps_may_be_sent_again_with_other_fields_that_are_null(service: Service) -> None:
+    """As google-genai dumps a content, by its version and with ``exclude_none`` or ``by_alias`` or neither."""
+    called: dict[str, Any] = {"name": "weather", "args": {"city": None}}
+    dumped: list[dict[str, Any]] = [
+        {"functionCall": called, "thoughtSignature": "c2ln"},
+        {"function_call": called | {"id": None, "partial_args": None}, "thought_signature": "c2ln", "thought": None},
+    ]
+    for first, then in (dumped, reversed(dumped)):
+        await service.client.delete("/sessions/s1")
+        await post(service, {"id": "m", "role": "model", "parts": [first]})
+        assert (await post(service, {"id": "m", "role": "model", "parts": [then]})).json()["replayed"] == 1
+        other = {"id": "m", "role": "model", "parts": [then | {"functionCall": called | {"args": {}}}]}
+        assert_problem(await service.client.post(MESSAGES, json={"messages": [other]}), 409, "message-conflict")
+
+
 @pytest.mark.parametrize("again", [{"type": "message"}, {}])
 async def test_an_item_may_be_sent_again_with_its_type_and_without(service: Service, again: dict[str, Any]) -> None:
     said_once = {"id": "msg_1", "role": "assistant", "content": "Here."}
