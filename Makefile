@@ -40,7 +40,7 @@ fuzz: .venv/dev.stamp ## random histories and deaths, at length (SEEDS=2000)
 	@$(BIN)/python -m tests.fuzz --seeds $(or $(SEEDS),2000)
 	@LONG=1 $(BIN)/python -m pytest -q --timeout=0 tests/journeys/test_load.py tests/journeys/test_bound.py \
 		tests/journeys/test_laws.py tests/journeys/test_locomo.py tests/context/test_answers.py \
-		tests/context/test_real_logs.py tests/memory/test_beside.py
+		tests/context/test_real_logs.py tests/memory/test_helper_process.py
 
 schemathesis: .venv/dev.stamp ## the running service against its OpenAPI document, at length
 	@LONG=1 $(BIN)/python -m pytest -q --timeout=0 tests/fuzz/test_schema.py

@@ -1,4 +1,4 @@
-"""What the process beside the service computes of real conversations is what the service would, to the last bit."""
+"""What the helper process computes of real conversations is what the service would, to the last bit."""
 
 import ast
 import os
