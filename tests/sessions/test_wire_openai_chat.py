@@ -250,9 +250,10 @@ def test_what_ollama_s_sdk_dumps_is_kept_whole() -> None:
         ("aGk=", {"data": "aGk="}),
         ("data:image/png;base64,aGk=", {"data": "aGk=", "media_type": "image/png"}),
         ("https://example.org/a.png", {"url": "https://example.org/a.png"}),
+        ({"url": "https://example.org/a.png", "detail": "low"}, {"url": "https://example.org/a.png", "detail": "low"}),
     ],
 )
-def test_images_alone_are_a_message(image: str, fields: dict[str, str]) -> None:
+def test_images_alone_are_a_message(image: Any, fields: dict[str, str]) -> None:
     beside = {"provider": "openai", "native": "images"}
 
     assert parts_of({"role": "user", "content": None, "images": [image]}) == [{"type": "image", **fields, **beside}]
@@ -267,7 +268,10 @@ def test_what_a_model_drew_stands_beside_its_words() -> None:
     assert (image["type"], image["data"], image["media_type"]) == ("image", "aGk=", "image/png")
 
 
-@pytest.mark.parametrize(("images", "pointer"), [("aGk=", "/images"), ([5], "/images/0"), ([{}], "/images/0")])
+@pytest.mark.parametrize(
+    ("images", "pointer"),
+    [("aGk=", "/images"), ([5], "/images/0"), ([{}], "/images/0"), ([{"url": 5}], "/images/0/url")],
+)
 def test_images_of_another_kind_are_refused_and_not_dropped(images: Any, pointer: str) -> None:
     with pytest.raises(WireError) as refused:
         normalise({"role": "user", "content": "See.", "images": images})

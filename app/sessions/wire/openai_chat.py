@@ -119,12 +119,14 @@ def images(raw: Wire) -> list[Part]:
 
 
 def _image(raw: Any, at: str) -> Part:
-    if isinstance(raw, str):
-        fields = _url_fields(raw) if ":" in raw else {"data": raw}
-        return {"type": "image", **fields, **_native("images")}
-    if not isinstance(raw, dict) or "image_url" not in raw:
-        raise WireError(at, f"base64, or an object with an image_url, is expected, not {shown(raw)}")
-    return {**image_url({**raw, "type": "image_url"}, at), **_native("images")}
+    told = {"url": raw} if isinstance(raw, str) else raw
+    if isinstance(told, dict) and "image_url" in told:
+        return {**image_url({**told, "type": "image_url"}, at), **_native("images")}
+    if not isinstance(told, dict) or "url" not in told:
+        raise WireError(at, f"base64, or an object with an image_url or a url, is expected, not {shown(raw)}")
+    url = string(told, "url", at)
+    fields = _url_fields(url) if ":" in url else {"data": url}
+    return {**part(PartType.IMAGE, told, at, used={"url"}, **fields), **_native("images")}
 
 
 PARTS: Mapping[str, Reader] = {"image_url": image_url, "input_audio": input_audio, "refusal": refusal}
