@@ -12,7 +12,7 @@ from app.memory.gates import Rejection, Verdict
 from app.memory.means import Means
 from app.memory.model import Call, Draft, ReflectorInput, Role, Source
 from app.memory.narrowing import Narrowing, known_good
-from app.memory.outcomes import BROKE, StepFailed
+from app.memory.outcomes import BROKE, Outcome, StepFailed
 from app.memory.records import Attempt, Run
 from app.memory.steps import Consolidate, Reflect
 from app.redaction.model import Redact
@@ -89,14 +89,13 @@ class Calling(Generic[Source]):
     ) -> Draft | None:
         """One call, added to the runs; None if a cap forbids it. Raises StepFailed.
 
-        None too where the lease was lost during an earlier call: what that one was shown may have been erased since,
-        and is not sent again.
+        Also where the lease was lost: what was loaded may have been erased since, and is not sent then.
 
         Its run counts as failed until the caller replaces it by the outcome. The text is redacted at once, for a model
         may write secrets that it was not shown, and in a thread, for an operator's hook may be slow.
         """
-        if attempt.runs and not await self.means.store.holds(attempt.lease):
-            return None
+        if not await self.means.store.holds(attempt.lease):
+            raise StepFailed(Outcome.STALE, "the lease was lost")
         redact = self.means.redaction.of(attempt.loaded.tenant)
         started = time.perf_counter()
         try:

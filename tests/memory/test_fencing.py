@@ -12,13 +12,14 @@ from app.kit.db import Database, DatabaseConfig, Tx
 from app.kit.tokens import text_tokens
 from app.llm.port import Usage
 from app.memory import locking_store
+from app.memory.calling import Calling
 from app.memory.changing.rebuilding import Rebuilding
 from app.memory.charging import Charging
 from app.memory.extractive.roles import ExtractiveObserver
 from app.memory.means import Means
 from app.memory.model import Call, Draft, ObserverInput
 from app.memory.observing import Observing
-from app.memory.outcomes import Outcome
+from app.memory.outcomes import Outcome, StepFailed
 from app.memory.queue_store import QueueStore
 from app.memory.records import Attempt, Gap, Lease
 from app.memory.rules import Rules
@@ -191,6 +192,28 @@ class CountingObserver:
 
     async def estimate(self, _source: ObserverInput) -> Usage:
         return USAGE
+
+
+async def test_a_model_is_not_asked_by_a_worker_whose_lease_was_taken_over(scene: Scene) -> None:
+    """What it has in view may have been erased by who took the lease."""
+    store = MemoryStore(scene.database)
+    charging = Charging(database=scene.database, store=SpendingStore(scene.database), caps=Caps())
+    observer = CountingObserver()
+    means = Means(database=scene.database, store=store, charging=charging)
+    calling = Calling(name="observer", role=observer, means=means)
+    standing = await store.look(scene.held)
+    assert standing is not None
+    memory = await store.load(scene.held, standing)
+    assert memory is not None
+    stale, held = (
+        Attempt(lease=lease, loaded=memory, rules=Rules.resolve({}, {})) for lease in (scene.stale, scene.held)
+    )
+
+    with pytest.raises(StepFailed):
+        await calling.draft(stale, ObserverInput(messages=()), kind="observe")
+    assert observer.asked == 0
+    assert await calling.draft(held, ObserverInput(messages=()), kind="observe") is not None
+    assert observer.asked == 1
 
 
 async def test_a_model_is_not_paid_for_what_a_worker_whose_lease_was_taken_over_would_ask(scene: Scene) -> None:
