@@ -50,7 +50,7 @@ SELECT json_agg(f) FROM (
 # (docs/decisions/0032).
 STANDING_MARK: Final = """
 CASE WHEN s.resource_id IS NOT NULL AND {facts_max} > 0 THEN (
-  SELECT concat(count(*), '+', bit_xor(hashint8extended(f.id, f.xmin::text::bigint)))
+  SELECT bit_xor(hashint8extended(f.id, f.xmin::text::bigint))
   FROM facts f WHERE f.tenant = s.tenant AND f.resource_id = s.resource_id
 ) END
 """
