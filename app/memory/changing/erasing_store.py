@@ -17,7 +17,7 @@ from app.sessions.wire import content_hash
 TAINTED = """/* tainted */
 SELECT min(ordinal) FILTER (WHERE erased_at IS NULL) AS place,
        min(from_seq) FILTER (WHERE erased_at IS NULL) AS from_seq,
-       coalesce(bool_or(status = 'retired' AND retired_by = 'deleted'), false) AS deleted
+       coalesce(bool_or(retired_by = 'deleted'), false) AS deleted
 FROM observations WHERE memory_id = $1 AND session_id = $2 AND from_seq <= $3 AND to_seq >= $3
 """
 

@@ -27,7 +27,7 @@ SELECT (SELECT min(ordinal) FROM observations
        (SELECT coalesce(sum(m.tokens), 0) FROM messages m
         WHERE m.session_id = s.id AND m.seq > s.observed_seq AND m.observe AND NOT EXISTS (
           SELECT FROM observations o WHERE o.memory_id = s.memory_id AND o.session_id = s.id
-            AND o.status = 'retired' AND o.retired_by = 'deleted' AND m.seq BETWEEN o.from_seq AND o.to_seq)) AS tokens
+            AND o.retired_by = 'deleted' AND m.seq BETWEEN o.from_seq AND o.to_seq)) AS tokens
 FROM sessions s WHERE s.id = $1
 """
 

@@ -33,7 +33,7 @@ FROM session RETURNING *
 DERIVED = """/* derived */
 SELECT id, to_seq, status = 'buffered' AS buffered, current_task, suggested_response FROM observations
 WHERE memory_id = $1 AND session_id = $2 AND from_seq <= $4 AND to_seq > $3
-  AND (status = 'buffered' OR status = 'retired' AND retired_by = 'deleted')
+  AND (status = 'buffered' OR retired_by = 'deleted')
 ORDER BY from_seq
 """
 
