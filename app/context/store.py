@@ -121,10 +121,10 @@ SELECT {nulls},
        ),
        json_build_object(
          'standing', ({standing}),
-         'observations', (SELECT json_agg(o ORDER BY o.ordinal) FROM (
+         'observations', (SELECT json_agg(o) FROM (
                             SELECT o.*, {conversation} FROM observations o
                             WHERE o.memory_id = s.memory_id AND {live}) AS o),
-         'reflections', (SELECT json_agg(r ORDER BY r.level DESC, r.from_seq) FROM (
+         'reflections', (SELECT json_agg(r) FROM (
                            SELECT {reflection}, s.memory_id <> $1 AS shared FROM reflections r
                            WHERE r.memory_id = s.memory_id AND {live}) AS r){elsewhere}),
        ({state})
