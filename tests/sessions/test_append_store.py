@@ -176,24 +176,21 @@ async def test_what_the_short_statement_does_not_store_is_told_by_the_general_on
     store = AppendStore(database)
     common: dict[str, Any] = {"key": "s", "resource_id": None, "usage": None, "defaults": DEFAULTS}
     await appended(store, messages=[FIRST], **common)
-    again = NewMessage(
-        id="first",
-        kind=Kind.USER,
-        role=Role.USER,
-        parts=(),
-        tokens=5,
-        observe=True,
-        trust=Trust.USER,
-        content_hash=content_hash,
-    )
-    (found,) = (await appended(store, messages=[again], **common)).messages
+    again = replace(FIRST, kind=Kind.ASSISTANT, tokens=9, content_hash=content_hash)  # as they are told today
+    async with database.connection() as connection:
+        await connection.execute("UPDATE sessions SET config = '{\"keep_last\": 3}'")
+    result = await appended(store, messages=[again], **common)
+    (found,) = result.messages
+    assert result.memory.config == {"keep_last": 3}
     assert (found.seq, found.replayed, found.differs) == (1, True, content_hash != b"first")
+    assert (found.kind, found.tokens) == (FIRST.kind, FIRST.tokens)
     assert (await left(database, "s"))["sessions"]["next_seq"] == 2
 
 
 COLD = {"sessions": "last_active_at = now() - interval '301 seconds'"}
 WARM = {"sessions": "last_active_at = now() - interval '200 seconds'"}
 BOUNDARY = {"kind": Kind.BOUNDARY, "observe": False}
+OVER = {"parts": ({"type": "text", "text": "That's all, thanks!"},)}
 OTHER_MODEL = ActorUsage(model="other")
 
 
@@ -204,10 +201,14 @@ OTHER_MODEL = ActorUsage(model="other")
         ({}, {"tokens": 45}, None, True, None),  # the threshold of 50, with the 5 that wait
         ({"memories": "pending_tokens = 0"}, {"tokens": 49}, None, False, None),
         ({}, {"tokens": 99, "observe": False, "kind": Kind.ASSISTANT}, None, False, None),
-        # What may close a call without a token.
+        # What may close a call without a token, or end a topic.
         ({}, BOUNDARY, None, True, "look"),
         ({}, {"kind": Kind.TOOL_RESULT, "observe": False}, None, True, "look"),
         ({}, {"kind": Kind.TOOL_RESULT}, None, False, None),
+        ({}, {"kind": Kind.TOOL_CALL, "observe": False}, None, True, "look"),
+        ({}, {"observe": False}, None, True, "look"),
+        ({}, OVER, None, True, "look"),
+        ({}, OVER | {"role": Role.ASSISTANT, "kind": Kind.ASSISTANT}, None, False, None),
         ({"memories": "requested = 'observe'"}, BOUNDARY, None, True, "observe"),
         # A cold cache, where at least 20 tokens are observed ahead.
         ({**COLD, "memories": "buffered_tokens = 20"}, {}, None, True, "activate"),
@@ -263,6 +264,32 @@ async def test_a_session_that_begins_with_an_old_message_is_dated_from_today(dat
     common = {"key": "s", "resource_id": None, "usage": None, "defaults": DEFAULTS}
     await appended(AppendStore(database), messages=[old], **common)
     assert (await left(database, "s"))["sessions"]["anchor_date"] > "2020-01-02"
+
+
+async def test_a_session_begins_on_the_day_of_the_services_time_zone(database: Database) -> None:
+    evening = replace(FIRST, created_at=datetime(2099, 1, 1, 20, tzinfo=UTC))
+    common = {"key": "s", "resource_id": None, "usage": None, "defaults": replace(DEFAULTS, timezone="Asia/Seoul")}
+    await appended(AppendStore(database), messages=[evening], **common)
+    assert (await left(database, "s"))["sessions"]["anchor_date"] == "2099-01-02"
+
+
+@pytest.mark.parametrize(
+    ("fore", "years", "year"),
+    [(COLD, [2021], datetime.now(UTC).year), (COLD, [2021, 2099, 2022], 2099), (WARM, [2021, 2099, 2022], 2020)],
+)
+async def test_a_day_passes_in_a_context_once_its_cache_is_cold_alone(
+    database: Database, fore: dict[str, str], years: list[int], year: int
+) -> None:
+    """Each date in the notes is told from it: a talk that goes on past midnight keeps its cached prefix."""
+    store, common = AppendStore(database), {"key": "s", "resource_id": None, "usage": None, "defaults": DEFAULTS}
+    await appended(store, messages=[FIRST], **common)
+    async with database.connection() as connection:
+        await connection.execute(f"UPDATE sessions SET anchor_date = '2020-01-01', {fore['sessions']}")  # noqa: S608 - our own
+    told = [replace(FIRST, id=f"in {one}", created_at=datetime(one, 1, 2, tzinfo=UTC)) for one in years]
+    await appended(store, messages=told, **common)
+    session = (await left(database, "s"))["sessions"]
+    assert session["anchor_date"][:4] == str(year)
+    assert session["active"]
 
 
 STORE_ANOTHER = """

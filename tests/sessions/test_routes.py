@@ -65,14 +65,12 @@ async def test_what_is_listed_may_be_sent_again(service: Service, sent: dict[str
 async def test_many_may_be_sent_again_as_they_are_listed_and_the_first_with_other_words_is_named(
     service: Service,
 ) -> None:
-    calls = [
-        {"id": f"m{number}", "role": "assistant", "tool_calls": [TOOL_CALL | {"id": f"c{number}"}]}
-        for number in range(25)
-    ]
+    calls = [FUNCTION_CALL | {"id": f"fc_{number}", "call_id": f"c{number}"} for number in range(25)]
     await post(service, *calls)
     found = (await service.get(MESSAGES))["items"]
     again = [{"id": one["id"], "role": "assistant", "content": one["content"]} for one in found]
-    assert (await post(service, *again)).json()["replayed"] == len(again)
+    answer = (await post(service, *again, said("And now?"))).json()
+    assert (answer["replayed"], len(answer["messages"])) == (len(again), len(again) + 1)
     for at in (3, 21):
         other = [*again[:at], {**again[at], "content": "Something else"}, *again[at + 1 :]]
         answer = assert_problem(await service.client.post(MESSAGES, json={"messages": other}), 409, "message-conflict")
@@ -267,10 +265,11 @@ async def test_other_content_under_a_known_id_conflicts_and_nothing_is_stored(
     service: Service, other: dict[str, Any]
 ) -> None:
     await post(service, said("Hi", id="a"))
-    answer = await post(service, said("new", id="b"), other, resource_id="user-1")
-    refused = assert_problem(answer, 409, "message-conflict")
-    assert "'a'" in refused["detail"]
-    assert [error["pointer"] for error in refused["errors"]] == ["/messages/1/id"]
+    for of_a_resource in ({}, {"resource_id": "user-1"}):
+        answer = await post(service, said("new", id="b"), other, **of_a_resource)
+        refused = assert_problem(answer, 409, "message-conflict")
+        assert "'a'" in refused["detail"]
+        assert [error["pointer"] for error in refused["errors"]] == ["/messages/1/id"]
     assert [message["id"] for message in await stored(service)] == ["a"]
     assert (await service.get("/sessions/s1"))["resource_id"] is None
 
@@ -291,9 +290,11 @@ async def test_an_idempotency_key_names_the_messages_without_an_id(service: Serv
     assert first.json()["messages"] == again.json()["messages"]
     assert len(await stored(service)) == 3
 
-    body["messages"][0] = said("another turn")
-    kept = await service.client.post(MESSAGES, json=body, headers={"Idempotency-Key": "turn/1"})
-    assert assert_problem(kept, 409, "message-conflict")["detail"].endswith("place in the request: take a new key")
+    for place, is_of_the_key in ((1, False), (0, True)):
+        body["messages"][place] |= {"content": "another turn"}
+        kept = await service.client.post(MESSAGES, json=body, headers={"Idempotency-Key": "turn/1"})
+        told = assert_problem(kept, 409, "message-conflict")["detail"]
+        assert told.endswith("place in the request: take a new key") is is_of_the_key
 
 
 async def test_without_an_id_or_an_idempotency_key_a_message_sent_twice_is_two(service: Service) -> None:
@@ -508,6 +509,7 @@ async def test_the_usage_of_the_agent_is_counted_turn_by_turn(service: Service) 
         "output_tokens": 80,
     }
     for turn in ("a", "b", "b"):  # the last one is a retry
+        await post(service, said())  # by the user, who called no model
         await post(service, said(id=turn), usage=usage)
     assert (await service.memory("s1"))["usage"]["actor"] == {
         "turns": 2,
