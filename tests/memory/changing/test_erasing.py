@@ -102,10 +102,10 @@ async def test_a_tombstone_stays_in_the_place_of_an_erased_message(service: Serv
     assert gone["erased_at"] is not None
     assert_problem(await service.client.get("/sessions/s1/messages/m-3"), 410, "message-erased")
     for content in (FACTS[2], "Something else"):
-        again: httpx.Response = await service.client.post(
-            "/sessions/s1/messages", json={"messages": [{"id": "m-3", "role": "user", "content": content}]}
-        )
-        assert assert_problem(again, 410, "message-erased")["errors"][0]["pointer"] == "/messages/0/id"
+        said = [{"role": "user", "content": "New"}, {"id": "m-3", "role": "user", "content": content}]
+        again: httpx.Response = await service.client.post("/sessions/s1/messages", json={"messages": said})
+        assert assert_problem(again, 410, "message-erased")["errors"][0]["pointer"] == "/messages/1/id"
+    assert len(await messages(service)) == 5
 
 
 async def test_who_said_it_and_what_was_noted_beside_it_go_with_it(service: Service) -> None:
@@ -276,8 +276,11 @@ async def test_a_summary_and_what_no_observer_is_shown_are_not_lacking(
         assert await lacks(service) == (7, 7, 7)  # number 6 is a summary, and 11 in the tail
 
 
+@pytest.mark.parametrize(
+    ("erased", "lacking"), [("one", [(3, 3, 3), (4, 4, 4)]), ("two", [(0, 0, 0), (3, 3, 3)])], ids=["first", "second"]
+)
 async def test_of_a_shared_memory_each_session_says_what_of_it_is_lacking(
-    start_service: StartService, tmp_path: Path
+    start_service: StartService, tmp_path: Path, erased: str, lacking: list[tuple[int, int, int]]
 ) -> None:
     async with start_service(**failing_after(tmp_path / "replies.json", 2)) as service:
         for key in ("one", "two"):
@@ -285,8 +288,8 @@ async def test_of_a_shared_memory_each_session_says_what_of_it_is_lacking(
             for number, fact in enumerate(FACTS, start=1):
                 await say(service, fact, key, id=f"m-{number}")
             await ask(service, "observe", key)
-        await erase(service, "one", "m-1")
-        assert [await lacks(service, key) for key in ("one", "two")] == [(3, 3, 3), (4, 4, 4)]
+        await erase(service, erased, "m-1")
+        assert [await lacks(service, key) for key in ("one", "two")] == lacking
 
 
 @pytest.mark.parametrize("shape", list(CHECKS))
@@ -302,6 +305,20 @@ async def test_where_the_result_of_a_call_is_erased_within_a_loop_a_provider_tak
     payload = (await service.context("s", format=shape))["payload"]
     CHECKS[shape](payload)
     assert str(payload).count("(no result)") == 1
+
+
+async def test_what_no_observer_was_shown_takes_no_note_with_it(service: Service) -> None:
+    for number, fact in enumerate(FACTS[:3], start=1):
+        await say(service, fact, id=f"m-{number}", observe=number != 2)
+    await ask(service, "observe")
+    for number, fact in enumerate(FACTS[3:], start=4):
+        await say(service, fact, id=f"m-{number}", observe=number != 4)
+    before, pending = await log(service), (await rest(service))["pending"]["tokens"]
+    for message in ("m-2", "m-4"):
+        receipt = await erase(service, message=message)
+        assert (sum(receipt["rows"].values()), receipt["rebuilding"]) == (1, False)
+    assert await log(service) == before
+    assert (await rest(service))["pending"]["tokens"] == pending > 0
 
 
 async def test_erasing_again_is_answered_the_same_and_changes_nothing(service: Service) -> None:
