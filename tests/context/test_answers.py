@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
+import asyncpg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -237,6 +238,22 @@ async def test_a_mark_holds_until_something_is_written(service: Service, names: 
         assert not await store.holds(uuid4(), mark, names)
         await write(service, "s1", 7)
         assert await store.holds(session, mark, names) is (write is set_state and not names)
+
+
+async def test_a_mark_tells_of_facts_that_are_written_together(service: Service, database_url: str) -> None:
+    for number in (0, 6):
+        await note(service, "s1", number)
+    await begin(service, "s1")
+    await service.client.get("/sessions/s1/context", params=WAIT)
+    store, connection = ContextStore(service.app.state.database, facts_max=5), await asyncpg.connect(database_url)
+    marks = []
+    for _ in range(2):
+        assert await connection.execute("UPDATE facts SET worth = worth") == "UPDATE 2"
+        found = await store.snapshot(session_id("default", "s1"), BUDGETS)
+        assert found
+        marks.append(found[-1]["head"]["mark"])
+    await connection.close()
+    assert marks[0] != marks[1]
 
 
 def kept(turns: int = 1, *, key: str = "s1") -> Kept:

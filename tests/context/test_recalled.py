@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.context.recalled import within
+from app.context.recalled import LEAST_CHARS, within
 from app.kit.tokens import text_tokens
 from app.recall.model import Hit, HitKind
 from app.sessions.model import Trust
@@ -68,6 +68,18 @@ def test_the_heading_of_each_day_and_the_end_of_each_line_count_within_the_budge
     for tokens_max in range(100):
         told = within(hits, tokens_max=tokens_max, zone=UTC)
         assert sum(text_tokens(one.text) + 1 for one in told) <= tokens_max
+
+
+def test_a_budget_is_used_to_its_last_token_and_what_cannot_be_told_in_it_is_passed_by() -> None:
+    friday = AT - timedelta(days=1)
+    hits = [hit(1, "Rolls at six."), hit(2, "Bread at four.", at=friday), hit(3, "Tea at five.")]
+    whole = within(hits, tokens_max=200, zone=UTC)
+    spent = sum(text_tokens(line) + 1 for one in whole for line in one.text.splitlines())
+    assert within(hits, tokens_max=spent, zone=UTC) == whole
+    for tokens_max in range(spent):
+        told = within([hit(9, "word " * 100), *hits], tokens_max=tokens_max, zone=UTC)
+        assert len(told) >= len(within(hits[:1], tokens_max=tokens_max, zone=UTC))
+        assert all(len(one.text.partition("user: ")[2]) > LEAST_CHARS for one in told if one.seq == 9)
 
 
 def test_neither_a_text_nor_a_speakers_name_can_pose_as_a_line_of_ours() -> None:

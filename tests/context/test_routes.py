@@ -89,6 +89,12 @@ async def test_a_session_never_seen_is_empty_and_stays_unseen(service: Service) 
     assert (await service.client.get("/sessions/s1")).status_code == 404
 
 
+async def test_a_session_without_messages_is_empty_however_often_it_is_asked_for(service: Service) -> None:
+    await service.configure("s1", keep_last=3)
+    for _ in range(3):
+        assert (await service.context("s1"))["payload"]["messages"] == []
+
+
 async def test_a_session_never_seen_shows_what_the_caller_sends(service: Service) -> None:
     body = {"channel": "sms", "knowledge": [{"title": "Hours", "text": "Till 6.", "placement": "tail"}]}
     answer = await service.client.post("/sessions/s1/context", json=body)

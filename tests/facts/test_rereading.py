@@ -47,6 +47,21 @@ async def test_what_somebody_took_back_is_not_noted_again_by_that_reading(
     assert await texts(service) == [*left, "User: I live in Lisbon."]
 
 
+async def test_what_is_kept_of_a_fact_that_was_taken_back_is_none_itself(
+    start_service: StartService, database_url: str
+) -> None:
+    async with start_service(facts={"facts_max": 1}) as service:
+        await say(service, "I live in Lisbon.")
+        await end(service)
+        [noted] = await facts(service)
+        await service.client.delete(f"{FACTS}/{noted['id']}")
+        connection = await asyncpg.connect(database_url)
+        kept = await connection.fetchval("SELECT id FROM facts")
+        await connection.close()
+        assert (await service.client.get(f"{FACTS}/{kept}")).status_code == 404
+        assert (await service.client.post(FACTS, json={"text": "Likes tea."})).status_code == 201
+
+
 @pytest.mark.parametrize("erased", ["m-1", "m-2"])
 async def test_what_somebody_has_reworded_is_erased_with_its_own_message_alone(service: Service, erased: str) -> None:
     path = await told_of_ana(service)
