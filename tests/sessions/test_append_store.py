@@ -189,6 +189,7 @@ async def test_what_the_short_statement_does_not_store_is_told_by_the_general_on
 
 COLD = {"sessions": "last_active_at = now() - interval '301 seconds'"}
 WARM = {"sessions": "last_active_at = now() - interval '200 seconds'"}
+COLD_BEFORE = "cold_at = now() - interval '1 hour'"
 BOUNDARY = {"kind": Kind.BOUNDARY, "observe": False}
 OVER = {"parts": ({"type": "text", "text": "That's all, thanks!"},)}
 OTHER_MODEL = ActorUsage(model="other")
@@ -214,6 +215,7 @@ OTHER_MODEL = ActorUsage(model="other")
         ({**COLD, "memories": "buffered_tokens = 20"}, {}, None, True, "activate"),
         ({**COLD, "memories": "buffered_tokens = 19"}, {}, None, False, None),
         ({**WARM, "memories": "buffered_tokens = 20"}, {}, None, False, None),
+        ({"sessions": f"{WARM['sessions']}, {COLD_BEFORE}", "memories": "buffered_tokens = 20"}, {}, None, False, None),
         ({**COLD, "memories": "buffered_tokens = 20, requested = 'look'"}, {}, None, True, "activate"),
         ({**COLD, "memories": "buffered_tokens = 20, requested = 'reflect'"}, {}, None, True, "reflect"),
         ({"sessions": "actor_model = 'm'", "memories": "buffered_tokens = 20"}, {}, OTHER_MODEL, True, "activate"),
