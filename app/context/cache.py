@@ -1,14 +1,14 @@
 """What a caller can know of its prompt cache: epoch, hash and size of the prefix, and what it shares with the last."""
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from hashlib import sha256
 
 from app.context.draft import Draft
 from app.context.model import Ask, Block, Cache, Prefix, Section, Snapshot, Turn
-from app.kit.json import canonical
+from app.kit.json import canonical_each
 
 ORDER = tuple(Section)
 NOTES = frozenset({Section.REFLECTIONS, Section.OBSERVATIONS})
@@ -53,22 +53,21 @@ def prefix(draft: Draft, snapshot: Snapshot, ask: Ask) -> Prefix:
         epoch=epoch(draft, snapshot),
         asked=hash(ask.system),
         knowledge=hash(tuple(block.text for block in draft.knowledge)),
-        digests=array("q", map(_digest, pieces)),
+        digests=array("q", _digests(pieces)),
         tokens=array("q", [piece.tokens for piece in pieces]),
         sections=tuple(piece.section for piece in pieces),
     )
 
 
-def _digest(piece: Block | Turn) -> int:
-    return hash(piece.text if isinstance(piece, Block) else (piece.role, piece.name, canonical(piece.parts)))
+def _digests(pieces: Sequence[Block | Turn]) -> Iterator[int]:
+    said = (piece.text if isinstance(piece, Block) else (piece.role, piece.name, piece.parts) for piece in pieces)
+    return map(hash, canonical_each(said))
 
 
 def cache(draft: Draft, found: Prefix) -> Cache:
     """``prefix_sha256`` is over the units of ``Rendered``, each ended by a line break, up to the end of the tail."""
-    digest = sha256()
-    for unit in draft.rendered.units:
-        digest.update(unit + b"\n")
-    return Cache(epoch=found.epoch, prefix_sha256=digest.hexdigest(), stable_tokens=sum(found.tokens))
+    text = b"\n".join((*draft.rendered.units, b""))
+    return Cache(epoch=found.epoch, prefix_sha256=sha256(text).hexdigest(), stable_tokens=sum(found.tokens))
 
 
 def epoch(draft: Draft, snapshot: Snapshot) -> str:

@@ -1,8 +1,10 @@
 """JSON by orjson: what is kept of it takes no more room than its bytes do."""
 
+from typing import Any
+
 import psutil
 
-from app.kit.json import canonical
+from app.kit.json import canonical, canonical_each
 
 MANY = 50_000
 MEBIBYTE = 1024 * 1024
@@ -16,3 +18,9 @@ def test_of_what_is_kept_the_heap_has_no_more_than_it_is() -> None:
 
     assert process.memory_info().rss - before < 50 * MEBIBYTE  # of 2 MB, and objects
     assert kept[7] == b'[7,{"text":"a","type":"text"}]'
+
+
+def test_each_of_many_values_is_written_as_it_is_alone() -> None:
+    values: list[Any] = [[1, {"b": ",\n,", "a": "\n"}], "line\n", {"b": [], "a": {}}, None, []]
+    assert canonical_each(values) == tuple(map(canonical, values))
+    assert canonical_each([]) == ()

@@ -40,7 +40,7 @@ class Running:
 
         ``takes`` tells whether an id is free, and uses it.
         """
-        if turn.role is not Role.ASSISTANT:
+        if turn.role is not Role.ASSISTANT or not (self._uses or any(map(_is_call, turn.parts))):
             return turn
         former = set(self._uses)
         turn = turn._replace(parts=tuple(self._told(turn.parts, takes)))
@@ -81,6 +81,10 @@ class Running:
             return part
         del self._uses[part["tool_call_id"]]
         return {"type": AS_IT_CAME, "item": result}
+
+
+def _is_call(part: Part) -> bool:
+    return bool(part["type"] == PartType.TOOL_CALL)
 
 
 def _shape(shapes: Mapping[str, Shape], part: Part) -> Shape | None:

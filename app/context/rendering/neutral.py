@@ -26,4 +26,4 @@ def _add(thread: Thread, turn: Turn) -> None:
     if not turn.parts:  # a boundary, or a message that says nothing: no provider takes one
         return
     name = {"name": turn.name} if turn.name else {}
-    thread.add(turn.role, list(turn.parts), merge=False, **name)
+    thread.add(turn.role, turn.parts, merge=False, **name)

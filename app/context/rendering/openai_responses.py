@@ -28,7 +28,7 @@ from app.context.rendering.parts import (
 from app.context.rendering.shape import Shape, fitting
 from app.context.rendering.thread import Item
 from app.context.wording import NO_OUTPUT
-from app.kit.json import canonical
+from app.kit.json import canonical_each
 from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire.openai_responses import APPROVAL, MESSAGE_ID, PROVIDER
 
@@ -45,10 +45,7 @@ def render(layout: Layout, *, key: str) -> Rendered:
     thread = _Items()
     for turn in layout.stable:
         thread.add(turn)
-    units = (
-        *(canonical(["system", text_part(block.text)]) for block in layout.system),
-        *(canonical([index, item]) for index, item in enumerate(thread.items)),
-    )
+    units = canonical_each([*(("system", text_part(block.text)) for block in layout.system), *enumerate(thread.items)])
     thread.mark()
     for turn in layout.incoming:
         thread.add(turn)

@@ -44,6 +44,8 @@ def _own(turn: Turn, provider: str) -> list[tuple[str, Part, Part]]:
     if turn.role is not Role.ASSISTANT:
         return []
     native = [part for part in turn.parts if isinstance(part.get("native"), str) and part.get("provider") == provider]
+    if not native:
+        return []
     calls = {part["id"]: part for part in native if part["type"] == PartType.TOOL_CALL}
     results = {part["tool_call_id"]: part for part in native if part["type"] == PartType.TOOL_RESULT}
     told = (part.get("id", part.get("tool_call_id")) for part in turn.parts)

@@ -91,6 +91,10 @@ class Pairing:
         if turn.role is Role.TOOL and not turn.parts:
             self._erased = self._answered = True
         parts = [part for part in turn.parts if self._visible(part)]
+        if not any(map(_is_result, parts)):  # as in nearly every turn
+            if parts:
+                yield from self._words(turn.role, parts)
+            return
         if turn.role is not Role.ASSISTANT:  # whose results are a provider's own tool's and stand where they came
             parts.sort(key=lambda part: not _is_result(part))
         for is_result, run in groupby(parts, key=_is_result):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.context.model import Block
-from app.kit.json import canonical
+from app.kit.json import canonical_each
 from app.sessions.model import text_part
 
 Item = dict[str, Any]
@@ -21,7 +21,7 @@ class Thread:
     def last_role(self) -> str | None:
         return self.messages[-1]["role"] if self.messages else None
 
-    def add(self, role: str, content: list[Item], *, merge: bool = True, **fields: Any) -> None:
+    def add(self, role: str, content: Sequence[Item], *, merge: bool = True, **fields: Any) -> None:
         """Append a message, or its parts to the last one if that has the same role and fields."""
         head = {"role": role, **fields}
         if merge and self._heads and self._heads[-1] == head:
@@ -36,11 +36,11 @@ class Thread:
 
     def units(self, system: Sequence[Block]) -> tuple[bytes, ...]:
         """What is there so far as units (see ``Rendered``)."""
-        found = [canonical(["system", text_part(block.text)]) for block in system]
+        found: list[tuple[Any, Item]] = [("system", text_part(block.text)) for block in system]
         for index, (head, message) in enumerate(zip(self._heads, self.messages, strict=True)):
-            found.append(canonical([index, head]))
-            found.extend(canonical([index, part]) for part in message["content"])
-        return tuple(found)
+            found.append((index, head))
+            found.extend((index, part) for part in message["content"])
+        return canonical_each(found)
 
     def mark(self, key: str, value: Item, *, types: frozenset[str]) -> None:
         """Set a breakpoint on the last part that can carry one."""

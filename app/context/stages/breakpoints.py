@@ -41,12 +41,13 @@ def _ending_in_breakpoint(blocks: Sequence[Block]) -> list[Block]:
 def _turn(message: Message, stability: Stability, *, last_seq: int) -> Turn:
     """The message as a turn. An erased result keeps the role of a tool, whoever sent it."""
     return Turn(
-        id=message_id(message.seq, last_seq=last_seq),
-        role=Role.TOOL if message.kind is Kind.TOOL_RESULT and message.erased_at else message.role,
-        parts=message.parts,
-        tokens=message.tokens,
-        stability=stability,
-        name=message.name,
+        message_id(message.seq, last_seq=last_seq),
+        Role.TOOL if message.erased_at and message.kind is Kind.TOOL_RESULT else message.role,
+        message.parts,
+        message.tokens,
+        Section.MESSAGES,
+        stability,
+        message.name,
     )
 
 
