@@ -9,6 +9,7 @@ from benchmarks.speed.targets import Target
 APPENDED_BEFORE = 10  # messages that the sessions of an append hold at first
 VARIANTS = 20  # of a session's request, so that what it hears is not always the same
 REQUESTS_MAX = 10_000
+AT_ONCE = 34  # sessions: about as many as connections, so that a turn's message is stored when its context is asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +33,13 @@ class Case:
         return [f"{kind}-{number}" for number in range(self.sessions)]
 
     def requests(self, target: Target) -> list[bytes]:
-        variants = max(1, min(VARIANTS, REQUESTS_MAX // self.sessions))
-        return [self.asked(target, key, number) for number, key in product(range(variants), self.keys)]
+        """Two for each of a few sessions, then for the next few: a short load has as many appends as contexts."""
+        variants, keys = max(1, min(VARIANTS, REQUESTS_MAX // self.sessions)), self.keys
+        return [
+            self.asked(target, key, number)
+            for pair, first in product(range(0, variants, 2), range(0, self.sessions, AT_ONCE))
+            for number, key in product(range(pair, min(pair + 2, variants)), keys[first : first + AT_ONCE])
+        ]
 
 
 def _append(messages: int) -> Callable[[Target, str, int], bytes]:

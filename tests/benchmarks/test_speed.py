@@ -87,6 +87,16 @@ def test_a_case_asks_each_of_its_sessions_by_a_key_that_the_service_takes(case: 
     assert all(re.match(KEY_PATTERN, key) for key in case.keys)
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if "then context" in case.name], ids=lambda case: case.name)
+def test_a_short_load_of_turns_asks_for_contexts_too_each_behind_its_append(case: Case) -> None:
+    asked = [one.split(b" ", 2)[:2] for one in case.requests(Daybook(port=1, pids=[], dsn=""))]
+    appends = [at for at, (method, _) in enumerate(asked) if method == b"POST"]
+
+    for at in appends:
+        where = asked[at][1].replace(b"/messages", b"/context")
+        assert asked.index([b"GET", where], at) - at in {32, 34}  # the connections at most, and less than a short load
+
+
 async def test_a_filled_session_is_one_that_the_service_understands(service: Service, database_url: str) -> None:
     await fill(database_url, ["long"], 1_000, observed=True, wake_tokens=6_000)
 
