@@ -1,1 +1,1 @@
-"""What is done to a memory by request or by age: edits, compaction, erasure, retention, branches."""
+"""Changes to a memory by request or by age: edits, compaction, erasure, retention, branches."""

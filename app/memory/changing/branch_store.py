@@ -1,6 +1,6 @@
-"""The statements that copy a session as it was at a moment (docs/decisions/0024).
+"""The SQL that copies a session as it was at a moment (docs/decisions/0024).
 
-Every column of the tables is named here, in what is copied or in what begins anew; a test compares.
+Every column of the tables is named here, as copied or as beginning anew; a test compares.
 """
 
 from uuid import UUID
@@ -14,14 +14,14 @@ SELECT (SELECT next_seq - 1 FROM sessions WHERE id = $1) AS last_seq,
        EXISTS (SELECT FROM sessions WHERE id = $2) AS taken
 """
 
-# Stays the caller's until it commits: records, controls, replacements and erasure of the parent wait for the copy, so
-# that none is missed by it; appends do not.
+# Held until the caller commits: recorded steps, controls, replacements and erasures of the parent wait for the copy, so
+# that it misses none; appends do not wait.
 LOCK_PARENT = "/* lock_parent */ SELECT next_seq - 1 AS last_seq, memory_id FROM sessions WHERE id = $1 FOR KEY SHARE"
 
-# A note is what it was: what retired it later has not, and a chunk that became live later is observed ahead, whenever
-# the call was made; it saw nothing after its own messages. Of a chunk that was edited later the first text counts, and
-# none counts behind messages that a later compaction left to its summary: chunks follow one another without a gap. So
-# the first reflection made later of nothing but notes that were live then is one made ahead.
+# Notes are copied as they were: a later retirement does not count, and a chunk that became live later is buffered,
+# whenever its call was made, because it saw no later messages. Of a chunk that was edited later the first text counts.
+# Chunks follow one another without a gap, so none counts after messages that a later compaction left to its summary.
+# The first reflection made later of nothing but notes that were live then is the buffered one.
 COPY = """/* branch */
 WITH {moment}, parent AS (
   SELECT t.*, s.tenant, s.key, s.resource_id, s.metadata, s.facts_seq, s.expired_seq,
@@ -131,7 +131,7 @@ WITH {moment}, parent AS (
 SELECT * FROM put
 """
 
-# Of a session in a shared memory its messages and configs; the rest is as ``begin_anew`` makes it.
+# Copies the messages and configs of a session in a shared memory; the rest is as ``begin_anew`` makes it.
 BRANCH_APART = """/* branch_apart */
 WITH parent AS (
   SELECT s.*, m.tokens_before + CASE WHEN m.kind = 'summary' THEN 0 ELSE m.tokens END AS tokens,
@@ -171,15 +171,15 @@ async def look(tx: Tx, parent: UUID, branch: UUID) -> tuple[int | None, bool]:
 
 
 async def lock_parent(tx: Tx, parent: UUID) -> tuple[int, UUID] | None:
-    """Hold the parent as it is; answers its newest seq and its memory, None for a session never seen."""
+    """Lock the parent; answers its newest seq and its memory, None for a session never seen."""
     row = await tx.fetchrow(LOCK_PARENT, parent)
     return None if row is None else (row["last_seq"], row["memory_id"])
 
 
 async def copy(tx: Tx, parent: UUID, branch: UUID, key: str, *, at_seq: int, shared: bool, timezone: str) -> Row | None:
-    """Copy the parent as it was before the message after ``at_seq`` came, of a ``shared`` memory nothing.
+    """Copy the parent as it was before the message after ``at_seq`` came; of a ``shared`` memory nothing.
 
-    Answers the branch's row, None where the ``key`` is taken.
+    Answers the branch's row, None if the ``key`` is taken.
     """
     if not shared:
         return await tx.fetchrow(BRANCH, parent, branch, key, at_seq, timezone)

@@ -1,7 +1,7 @@
-"""A branch: a new session whose messages and memory are as another's were at a point (api.md, Sessions).
+"""Branches: new sessions with the messages and the memory that another had at a point (api.md, Sessions).
 
-Rows are copied and no model is called. Nothing is done to the branch by itself: its first append wakes its memory. Of a
-memory that sessions share nothing is copied: the branch's is its own, and made anew (own_memory_store.py).
+Rows are copied and no model is called. The branch's first append wakes its memory. A shared memory is not copied: the
+branch gets its own, made anew (own_memory_store.py).
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class BranchConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A branch under the key ``into`` of the session with the key ``key``; ``at_seq`` None: of all its messages."""
+    """A request to branch the session ``key`` as ``into``; ``at_seq`` None: with all its messages."""
 
     tenant: str
     key: str
@@ -67,7 +67,7 @@ class Branching:
         self._config = config
 
     async def branch(self, *, tenant: str, key: str, into: str, at_seq: int | None) -> SessionRecord:
-        """Make session ``into`` of the first ``at_seq`` messages of another (None: of all) and what was made of them.
+        """Make session ``into`` of the first ``at_seq`` messages of ``key`` (None: all) and the memory of then.
 
         Its state is the parent's of now, its artifacts are those of then. Raises SessionNotFound, SessionExists,
         Invalid, TooLarge, Unavailable.
@@ -86,7 +86,7 @@ class Branching:
                 await self._artifacts.clear(objects)
 
     async def _refuse(self, asked: Asked) -> None:
-        """What would be refused in the end, before objects are copied for it."""
+        """Refuse what would be refused in the end, before objects are copied for it."""
         async with self._database.connection() as connection:
             last_seq, is_taken = await branch_store.look(connection, asked.parent, asked.branch)
         if last_seq is None:
@@ -113,7 +113,7 @@ class Branching:
         return row
 
     async def _mend(self, tx: Tx, asked: Asked) -> None:
-        """What was erased since, or is not made good yet, is live in no branch: it is observed again there too."""
+        """Repair the branch's log: what was erased since, or is not rebuilt yet, is observed again there too."""
         if await mending_store.has_blank(tx, asked.branch):
             locked = await locking_store.lock(tx, asked.branch, asked.into)
             edits = await mending_store.edits(tx, asked.branch)

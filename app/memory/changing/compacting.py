@@ -51,9 +51,9 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaving:
-    """What a compaction to the message ``end`` moves the cursor over: ``chunks``, and then what is in none of them.
+    """The messages up to ``end`` over which a compaction moves the cursor: ``chunks``, and those in none of them.
 
-    That is ``untold`` (one range, or none), and what is to be observed ``again``; ``tokens`` of both are observable.
+    These are ``untold`` (one range, or none), and those to be observed ``again``; ``tokens`` of both are observable.
     """
 
     end: int
@@ -64,7 +64,7 @@ class Leaving:
 
     @property
     def ends(self) -> list[int]:
-        """Where the chunks and ranges end over which the cursor moves as a whole."""
+        """The last seqs of the chunks and ranges, each of which the cursor passes as a whole."""
         return [*(chunk.to_seq for chunk in self.chunks), *(last for _, last in self.again)]
 
     @property

@@ -1,9 +1,9 @@
-"""The operator's controls on the log: a note is edited, notes are deleted (api.md, Memory).
+"""The operator's controls on the log: edit a note, delete notes (api.md, Memory).
 
 Each is one transaction and one new version, and takes a new epoch: a step whose sources changed while it was thinking
 records nothing (architecture.md 1.2). A deleted note keeps its row, so its messages still count as observed, and no
-later reflection uses it as a source. A chunk that is only observed ahead is in no version yet, but has an id: if it is
-edited it stays buffered; if it is deleted it never becomes live, and the cursor passes it with the next one that does.
+later reflection uses it as a source. A buffered chunk is in no version yet, but has an id: if it is edited it stays
+buffered; if it is deleted it never becomes live, and the cursor passes it with the next one that does.
 """
 
 import asyncio
@@ -102,7 +102,7 @@ class Controls:
         return [note]
 
     async def _told_last(self, tx: Tx, locked: Locked, old: Sequence[Observation | Reflection]) -> bool:
-        """Whether no note that is left comes after one of those that were live."""
+        """Whether a deleted live note comes after all notes that are left."""
         left: list[Observation | Reflection] = [
             *await note_store.live_notes(tx, OBSERVATIONS, locked.memory_id),
             *await note_store.live_notes(tx, REFLECTIONS, locked.memory_id),
@@ -138,7 +138,7 @@ def new_text(items: tuple[Item, ...], text: str, *, covers: Ranges) -> NewText:
 def _new_text(
     tenant: str, locked: Locked, old: Observation | Reflection, items: tuple[Item, ...], text: str
 ) -> NewText:
-    """In a shared log a line may cite what the note is of, by the names of the conversations that it cited before."""
+    """In a shared log a line may cite the note's messages by the names of the conversations that it cited before."""
     if not locked.is_shared:
         return new_text(items, text, covers=old.covered[locked.session_id])
 
@@ -157,7 +157,7 @@ def _as_note(items: tuple[Item, ...]) -> NewText:
 
 
 def _refuse_what_is_not_live(notes: Notes[N], note: N) -> None:
-    """Raises NotLive, telling what became of the note. For a reflection made ahead, its sources can be edited."""
+    """Raises NotLive, telling what became of the note. Of a buffered reflection the sources can be edited instead."""
     if note.status is Status.RETIRED:
         raise NotLive(f"{notes.name} {note.id} is live no more: {_fate(note)}")
     if note.status is Status.BUFFERED and isinstance(note, Reflection):

@@ -1,6 +1,6 @@
-"""The statements that empty what was derived from a message; what is left is mended (mending_store.py).
+"""The SQL that empties what was derived from a message; mending_store.py repairs what is left.
 
-As a module it is a ``Reader`` of the sessions.
+The module is a ``Reader`` of the sessions.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ SELECT min(ordinal) FILTER (WHERE erased_at IS NULL) AS place,
 FROM observations WHERE memory_id = $1 AND session_id = $2 AND from_seq <= $3 AND to_seq >= $3
 """
 
-# What was observed later was observed with the former notes and the current task in view, and has a later place in the
-# log, whichever session it is of. The task that a version has was told by a chunk that was live then.
+# Later notes are emptied too: they were observed with the former notes and the current task in view. They have a later
+# place in the log, whichever session they are of. The task of a version comes from a chunk that was live then.
 BLANK = """/* blank_notes */
 WITH observed AS (
   UPDATE observations SET text = '', items = '[]', tokens = 0, current_task = NULL, suggested_response = NULL,
@@ -44,7 +44,8 @@ SELECT (SELECT count(*) FROM observed) AS observations, (SELECT count(*) FROM co
         FROM (SELECT session_id, min(from_seq) AS seq FROM observed GROUP BY session_id) AS o) AS since
 """
 
-# What was refused holds what it was made of, and what a provider answers may quote it. Of an error its kind stays.
+# A rejected output may quote the messages it was made of, and so may an error of a provider. Of an error its kind
+# stays.
 FORGET_OUTPUTS = """/* forget_outputs */
 WITH emptied AS (
   UPDATE runs SET rejected_output = NULL, error = split_part(error, ':', 1)
@@ -53,7 +54,7 @@ WITH emptied AS (
 SELECT count(*) FROM emptied
 """
 
-# The same of a message that is replaced, while the session is held: ids of runs grow with their times.
+# The same for a message that is replaced, while the session is locked. Ids of runs ascend with their times.
 FORGET_QUOTES = """/* forget_quotes */
 WITH said AS (
   SELECT s.memory_id, m.ingested_at FROM sessions s JOIN messages m ON m.session_id = s.id
@@ -88,9 +89,9 @@ POINTER_HASH = content_hash(Role.USER, None, POINTER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tainted:
-    """Where the notes begin that may tell of a message, by their place in the log and of its session by their messages.
+    """Where the notes begin that may tell of a message: ``place`` in the log, ``from_seq`` in its session; None: none.
 
-    None: no note does. ``pending``: whether it counts so.
+    ``pending``: the message counts as pending.
     """
 
     place: int | None
@@ -111,7 +112,7 @@ NOTHING = Blanked(rows={}, live=False, since={})
 
 
 async def tainted(tx: Tx, copy: Copy) -> Tainted:
-    """What was made of the message: nothing of one that no observer is shown."""
+    """The notes that may tell of the message; none if no observer is shown it."""
     if not copy.observe:
         return Tainted(place=None, from_seq=None, pending=False)
     row = await tx.fetchrow(TAINTED, copy.memory_id, copy.session_id, copy.seq)
@@ -120,7 +121,7 @@ async def tainted(tx: Tx, copy: Copy) -> Tainted:
 
 
 async def blank(tx: Tx, memory_id: UUID, *, place: int | None) -> Blanked:
-    """Empty every note of the log from a place on, whatever became of it."""
+    """Empty every note of the log from ``place`` on, whatever its status."""
     if place is None:
         return NOTHING
     found = dict(await tx.fetchrow(BLANK, memory_id, place))
@@ -129,18 +130,18 @@ async def blank(tx: Tx, memory_id: UUID, *, place: int | None) -> Blanked:
 
 
 async def forget_outputs(tx: Tx, memory_id: UUID, *, since: datetime) -> int:
-    """Empty what was refused since then."""
+    """Empty the rejected outputs and errors of calls since then. Answers how many."""
     emptied: int = await tx.fetchval(FORGET_OUTPUTS, memory_id, since)
     return emptied
 
 
 async def forget_from(tx: Tx, session: UUID, seq: int) -> None:
-    """Forget what was refused since the message came, which is being replaced."""
+    """Empty those of calls since the message came, which is being replaced."""
     await tx.execute(FORGET_QUOTES, session, seq)
 
 
 async def blank_summaries(tx: Tx, copy: Copy) -> int:
-    """Make every summary that may tell of the message one that only points to the notes; answers how many."""
+    """Replace every summary that may tell of the message by one that only points to the notes; answers how many."""
     itself = copy.kind is Kind.SUMMARY
     found = await tx.fetch(SUMMARIES, copy.session_id, copy.seq, itself, dumps(POINTER).decode())
     if found:

@@ -71,7 +71,7 @@ def edits_behind(edits: Iterable[Edit], reflections: Sequence[Note]) -> tuple[Ed
 
 
 def losing(lines: tuple[Lines, Lines], edits: tuple[Edits, Edits]) -> tuple[Lines, Lines]:
-    """Those of the observations and reflections that lose lines with a word that an edit took out: the lines left."""
+    """The observations and reflections that lose lines with a word that an edit took out: the lines left of them."""
     taken_out = TakenOut(terms, frame=FRAME)
     observed, condensed = (_losing(*of, taken_out) for of in zip(lines, edits, strict=True))
     return observed, condensed
@@ -86,7 +86,7 @@ def _losing(lines: Lines, edits: Edits, taken_out: TakenOut) -> Lines:
 
 
 def _sources(leaving: Sequence[Note], reflections: dict[int, Note]) -> tuple[set[int], set[int]]:
-    """What these condense: observations and reflections, with the sources of blank reflections in their place."""
+    """The observations and reflections that these condense; a blank reflection is replaced by its own sources."""
     observed: set[int] = set()
     condensed: set[int] = set()
     left = list(leaving)

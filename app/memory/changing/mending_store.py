@@ -1,4 +1,4 @@
-"""The statements by which a log becomes one without blank notes, and that note what was observed again instead."""
+"""The SQL that repairs a log with blank notes: retires them, brings back their sources, notes what to observe again."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,8 +22,8 @@ CONDENSED = """/* condensed_lineage */
 SELECT id, status, erased_at IS NOT NULL AS blank, sources FROM reflections WHERE memory_id = $1 ORDER BY id
 """
 
-# What somebody made of a reflection, or RETURN did for them, is the next of the same sources. Of one that was erased
-# neither old nor new lines are left: a branch is told by it alone that there was an edit.
+# The result of an edit, by somebody or by RETURN for them, is the next reflection of the same sources. After an erasure
+# neither old nor new lines are left: they only tell a branch that there was an edit.
 EDITS = """/* edits */
 SELECT e.id AS reflection, e.items AS old, n.items AS new
 FROM reflections e CROSS JOIN LATERAL (
@@ -37,7 +37,7 @@ UNION ALL
 SELECT id, items, false FROM reflections WHERE memory_id = $1 AND id = ANY($3::bigint[])
 """
 
-# What came back to the log in the place of these: the copies that RETURN made.
+# The copies of these notes that RETURN made.
 RETURNED = """/* lines_returned */
 SELECT o.id, c.items, true AS observed FROM observations o CROSS JOIN LATERAL (
   SELECT items FROM observations
@@ -49,9 +49,9 @@ SELECT r.id, c.items, false FROM reflections r CROSS JOIN LATERAL (
 ) c WHERE r.memory_id = $1 AND r.id = ANY($3::bigint[])
 """
 
-# A copy, as of an edit: in the versions between, the note has not been there. Of some ($5 to $8 and $9 to $12: ids,
-# texts, lines, tokens) not every line returns, as somebody took it out since: then the first text counts as edited, and
-# where no line is left the note as deleted.
+# A note returns as a copy, as in an edit: the versions between do not have it. Of some ($5 to $8 and $9 to $12: ids,
+# texts, lines, tokens) not every line returns, because somebody took it out since: then the first text counts as
+# edited, and if no line is left the copy as deleted.
 RETURN = """/* return_notes */
 WITH changed_observations AS (
   SELECT * FROM unnest($5::bigint[], $6::text[], $7::text[], $8::int[]) AS c (id, text, items, tokens)
@@ -81,10 +81,10 @@ FROM reflections r LEFT JOIN changed_reflections c USING (id)
 WHERE r.memory_id = $1 AND r.id = ANY($3::bigint[]) ORDER BY r.id
 """
 
-# What of sessions is behind the cursors, from a seq of each on, can be observed, and is told by no note nor by the
-# summary alone. Such messages between which every one is told or skipped are one range; what is to be observed ahead is
-# a range of its own. What a retention rule has removed from the messages goes for good with the notes of it, which a
-# branch of a moment before they were live may have ahead.
+# The observable messages behind the cursors, from a seq of each session on, that neither a note nor the summary alone
+# tells. Such messages with only skipped or removed ones between them are one range; those to be observed ahead are
+# ranges of their own. Messages that a retention rule has emptied are lost with their notes, which may be buffered in a
+# branch of a moment before they were live.
 UNREMEMBERED = """/* unremembered */
 WITH since AS (
   SELECT s.id, s.observed_seq, s.summary_seq, greatest(s.observed_seq, s.buffered_seq) AS derived_seq, i.seq
@@ -123,7 +123,7 @@ FROM (SELECT session_id, seq, passed, number - row_number() OVER (PARTITION BY s
 GROUP BY session_id, passed, island ORDER BY session_id, first
 """
 
-# Or a summary was emptied, which may have told alone of what is behind the cursor.
+# An emptied summary counts too: it may have been all that told of messages behind the cursor.
 HAS_BLANK = """/* has_blank */
 SELECT EXISTS (SELECT FROM observations WHERE memory_id = $1 AND erased_at IS NOT NULL)
   OR EXISTS (SELECT FROM messages WHERE session_id = $1 AND kind = 'summary' AND covers = '[]')
@@ -134,7 +134,7 @@ REBUILD = """/* rebuild */
 UPDATE memories SET rebuilding = $2, last_error = last_error || '{"message": ""}' WHERE id = $1
 """
 
-# Of what is not live yet (``$3`` its messages) there is no version, and the task is told when it becomes live.
+# A buffered chunk (``$3``: its messages) makes no version, and sets the task when it becomes live.
 REBUILT = """/* rebuilt */
 UPDATE memories SET observation_tokens = observation_tokens + $2, buffered_tokens = buffered_tokens + $3,
   log_version = $4, rebuilding = $5, usage = $6, attempts = 0, last_error = NULL,
@@ -145,7 +145,7 @@ WHERE id = $1
 
 
 async def lineage(tx: Tx, memory_id: UUID) -> tuple[list[Note], list[Note], dict[int, int]]:
-    """All observations, all reflections, and the tokens of the messages of those that wait to become live."""
+    """All observations, all reflections, and by id the message tokens of the buffered observations."""
     observed = await tx.fetch(OBSERVED, memory_id)
     condensed = await tx.fetch(CONDENSED, memory_id)
     waiting = {row["id"]: row["message_tokens"] for row in observed if row["status"] == Status.BUFFERED}
@@ -153,7 +153,7 @@ async def lineage(tx: Tx, memory_id: UUID) -> tuple[list[Note], list[Note], dict
 
 
 async def edits(tx: Tx, memory_id: UUID) -> list[Edit]:
-    """What somebody made of reflections, in the order in which they did, without lines where its text is erased."""
+    """The edits of reflections, oldest first; without lines if the text is erased."""
     rows = await tx.fetch(EDITS, memory_id)
     return [
         Edit(reflection=row["reflection"], old=items_from_json(row["old"]), new=items_from_json(row["new"]))
@@ -162,9 +162,9 @@ async def edits(tx: Tx, memory_id: UUID) -> list[Edit]:
 
 
 async def lines(tx: Tx, memory_id: UUID, plan: MendingPlan, *, returned: bool = False) -> tuple[Lines, Lines]:
-    """The lines of what returns to the log, by ids: observations, reflections.
+    """The lines of the notes that return to the log, by id: observations, reflections.
 
-    ``returned``: those that came back in a memory in which it has returned already.
+    ``returned``: the lines of their copies, in a memory to which they have returned already.
     """
     returning = (plan.returning_observations, plan.returning_reflections)
     rows = [
@@ -176,9 +176,9 @@ async def lines(tx: Tx, memory_id: UUID, plan: MendingPlan, *, returned: bool = 
 
 
 async def replace_blank(tx: Tx, locked: Locked, plan: MendingPlan, changed: tuple[Lines, Lines]) -> None:
-    """Let the blank notes leave the log, and what they condensed return to it, in the version to be made.
+    """Retire the blank notes and bring back what they condensed, in the version to be made.
 
-    Of those ``changed``, observations and reflections, these lines return.
+    ``changed``: observations and reflections of which only these lines return.
     """
     memory_id, version = locked.memory_id, locked.version + 1
     await tx.execute(RETIRE_OBSERVATIONS, memory_id, plan.leaving_observations, version, ERASED)
@@ -189,9 +189,9 @@ async def replace_blank(tx: Tx, locked: Locked, plan: MendingPlan, changed: tupl
 
 
 async def rebuild(tx: Tx, locked: Locked, *, since: Mapping[UUID, int]) -> bool:
-    """Note what is to be observed again: what of these sessions nobody remembers, from a seq of each on.
+    """Record what is to be observed again: messages of these sessions, from a seq of each on, that no note covers.
 
-    Answers whether there is any.
+    Answers whether there are any.
     """
     rows = await tx.fetch(UNREMEMBERED, locked.memory_id, list(since), list(since.values()))
     await tx.execute(REBUILD, locked.memory_id, [_range(locked.memory_id, **row) for row in rows])
@@ -214,7 +214,7 @@ async def rebuilt(
     newest: bool,
     usage: dict[str, Any],
 ) -> None:
-    """Count a chunk that was observed again; ``left`` is still to be."""
+    """Count a chunk that was observed again; ``left``: the ranges that are still to be."""
     grown = (new.tokens, 0) if live else (0, new.message_tokens)
     told = (newest, new.current_task, new.suggested_response)
     ranges = [_range(memory_id, gap.session_id, gap.first, gap.last) for gap in left]

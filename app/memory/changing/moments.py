@@ -6,8 +6,8 @@ its recording; by the seq alone it is the last before the next message. Within a
 counts as it was at the end.
 """
 
-# Where a session stood when a version was recorded, as JSON; null where the memory had none of it yet. A memory that
-# sessions share notes it only when it had moved.
+# The cursor of a session when a version was recorded, as JSON; null if the memory had none of it yet. A shared memory
+# records it only when it has moved.
 _CURSOR = """coalesce({version}.cursors->{session}::text, (
     SELECT to_jsonb(c) FROM session_cursors c
     WHERE c.memory_id = {version}.memory_id AND c.session_id = {session} AND c.version <= {version}.version

@@ -1,14 +1,14 @@
-"""A session outside of the memory it shared: a branch or an import of one (docs/sharing.md).
+"""The SQL that gives a session its own memory outside of a shared one: to a branch or an import (docs/sharing.md).
 
-The log belongs to all of its sessions and stays with them. A session that leaves has its messages and a memory of its
-own, made from them as in a session of which nothing has been observed yet. Its first append wakes that memory.
+The shared log belongs to all of its sessions and stays with them. The session has its messages, none of which counts as
+observed, and its first append wakes the new memory.
 """
 
 from uuid import UUID
 
 from app.kit.db import Row, Tx
 
-# What a retention rule has removed from the messages cannot be observed any more.
+# Messages that a retention rule has emptied cannot be observed any more.
 BEGIN_ANEW = """/* begin_anew */
 WITH session AS (
   UPDATE sessions SET memory_id = id, observed_seq = 0, buffered_seq = 0, activated_seq = 0, tail_from_seq = 1,
@@ -29,5 +29,5 @@ SELECT * FROM session
 
 
 async def begin_anew(tx: Tx, session: UUID) -> Row:
-    """Give the session, whose rows are there, a memory of its own. Answers its row."""
+    """Give the session, whose rows exist, a memory of its own. Answers its row."""
     return await tx.fetchrow(BEGIN_ANEW, session)

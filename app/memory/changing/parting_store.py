@@ -1,4 +1,4 @@
-"""The statements that delete what a memory keeps of sessions that are deleted."""
+"""The SQL that deletes what a memory keeps of deleted sessions."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -19,7 +19,7 @@ SELECT (SELECT count(*) FROM gone) AS memories, (SELECT count(*) FROM versions) 
        (SELECT count(*) FROM called) AS runs, (SELECT count(*) FROM spent) AS spending
 """
 
-# Of one session of a shared memory: where its notes begin in the log, since when it speaks, and what of it is pending.
+# For one session of a shared memory: the place of its first note, the time of its first message, its pending tokens.
 OF_SESSION = """/* of_session */
 SELECT (SELECT min(ordinal) FROM observations
         WHERE memory_id = s.memory_id AND session_id = s.id AND erased_at IS NULL) AS place,
@@ -31,7 +31,7 @@ SELECT (SELECT min(ordinal) FROM observations
 FROM sessions s WHERE s.id = $1
 """
 
-# The key may be used anew, by another session of the same id.
+# Another session may get the key, and with it the same id.
 PART = """/* part_from_memory */
 WITH observed AS (
   DELETE FROM observations WHERE memory_id = $1 AND session_id = $2
@@ -57,5 +57,5 @@ async def of_session(tx: Tx, session: UUID) -> Row:
 
 
 async def part(tx: Tx, memory_id: UUID, session: UUID) -> None:
-    """Delete what a shared memory has of the session alone, its name included."""
+    """Delete what a shared memory has of this session alone, its name included."""
     await tx.execute(PART, memory_id, session)

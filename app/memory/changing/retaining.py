@@ -1,9 +1,9 @@
-"""What was said is removed once it is as old as its session's retention rule says (docs/decisions/0031).
+"""Removes messages, and sessions, once they are as old as their retention rule says (docs/decisions/0031).
 
 A sweep looks at a few sessions at a time, in the order of their ids. How far each has come is in the database, so a
 process that dies leaves nothing undone, and a second one finds nothing to do. The sweep removes the content of messages
-that are covered by notes and no longer shown and, if nothing is to be kept, sessions that were silent for as long.
-Ages are told by the clock that dated the messages, the database's: a process whose clock is ahead removes none early.
+that are covered by notes and no longer shown and, if nothing is to be kept, sessions that were silent for as long. Ages
+are told by the clock that dated the messages, the database's: a process whose clock is ahead removes none early.
 """
 
 from collections.abc import Awaitable, Callable
@@ -87,7 +87,7 @@ class Retaining:
             log.warning("session_not_expired", session=str(session), error=type(error).__name__)
 
     async def _delete(self, session: UUID, now: datetime) -> None:
-        """The session whole, if it is silent still. Where others share its memory, what of that is theirs stays."""
+        """Delete the whole session, if it is still silent. What others have of a shared memory stays."""
         async with self._database.tx() as tx:
             await self._store.hurry(tx)
             held = await hold_related(tx, session)
@@ -104,7 +104,7 @@ class Retaining:
         return rule is not None and rule.keep == "nothing" and old.silent_since < now - timedelta(days=rule.days)
 
     async def _expire(self, session: UUID, now: datetime) -> None:
-        """A batch at a time, each a transaction, until nothing of the session is too old."""
+        """Remove messages by the batch, each in a transaction, until none of the session is too old."""
         more = True
         while more:
             async with self._database.tx() as tx:
@@ -116,7 +116,7 @@ class Retaining:
                 self._metrics.expired(messages=told.messages, sessions=0)
 
     async def _let_go(self, tx: Tx, old: Old, now: datetime) -> Expired | None:
-        """A batch of its messages. None of what a memory that is off shows in its place."""
+        """Remove a batch of messages. None if there is none, or the memory is being rebuilt, or off and shows them."""
         rules = Rules.resolve(self._service_rules, old.config)
         if rules.retention is None or old.rebuilding or not rules.enabled:
             return None

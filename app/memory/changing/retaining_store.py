@@ -1,4 +1,4 @@
-"""The statements of a retention rule: what is too old, and how it goes (docs/decisions/0031)."""
+"""The SQL of retention rules: finds what is too old, and removes it (docs/decisions/0031)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,9 +9,8 @@ from app.kit.db import Database, Tx
 from app.sessions.model import Gone
 from app.sessions.store import SILENT_SINCE
 
-# Of so many sessions in the order of their ids those that go whole, and the others that have something too old. Of a
-# session the oldest message that is left tells it: times grow with the seqs, and what went before it went in their
-# order.
+# Of the next sessions by id, those to delete whole, and others that have something too old. Their oldest message that
+# is left decides: times ascend with the seqs, and messages are removed in that order.
 _LOOK = """/* {name} */
 SELECT CASE WHEN count(*) = $2 THEN (array_agg(s.id ORDER BY s.id DESC))[1] END AS last,
        array_agg(s.id) FILTER (WHERE s.goes) AS silent,
@@ -42,14 +41,14 @@ SELECT id, tenant, key, memory_id, config, {SILENT_SINCE} AS silent_since FROM s
 WHERE id = $1 FOR UPDATE SKIP LOCKED
 """  # noqa: S608 - our own text
 
-# Whoever holds a session that is to go whole is not waited for longer, nor who holds what goes with it.
+# The longest wait for a lock on a session that is to be deleted, or on what goes with it.
 HURRY = "/* hurry_to_expire */ SELECT set_config('lock_timeout', '100ms', true)"
 
-# Asked once the session is held, which an erasure holds too: the statement above sees what was before it.
+# Asked under the lock of the session, which an erasure takes too: the statement above may see the state before it.
 IS_REBUILDING = "/* is_rebuilding */ SELECT rebuilding <> '[]' FROM memories WHERE id = $1"
 
-# What is not observed stays, and what the tail begins with. That goes when another summary has come, though its place
-# was passed.
+# Unobserved messages stay, and so does the summary that the tail begins with. It goes when another has come, though its
+# place was passed.
 EXPIRE = """/* expire_messages */
 WITH session AS (
   SELECT expired_seq, summary_seq, least(observed_seq, tail_from_seq - 1) AS last_seq FROM sessions WHERE id = $1
@@ -69,13 +68,14 @@ WITH session AS (
 SELECT expired_seq + 1 AS from_seq, seq AS to_seq, (SELECT count(*) FROM gone) AS messages FROM old
 """
 
-# As an erasure does (erasing_store.py): what was refused holds what it was made of. A call may be much later than the
-# messages that it was shown: those of a session ($3) up to a seq ($4) are meant. Notes may be of any messages, and of a
-# session that has left the memory only the time ($2) is told.
+# As in an erasure (erasing_store.py), rejected outputs may quote messages. A call may be much later than the messages
+# that it was shown, so it is found by these: of a session ($3) up to a seq ($4). Calls that were shown notes may quote
+# any messages, and those of a session that has left the memory are found by the time ($2) alone.
 _QUOTES = """memory_id = $1 AND (rejected_output IS NOT NULL OR error LIKE '%:%')
   AND (at < $2 OR from_seq IS NULL OR from_seq <= $4 AND coalesce(session_id, memory_id) = $3)"""
 
-# The last of these errors, if its call was shown messages: the notes stay, and an operator has to read what is wrong.
+# The memory's last error, if it is one of these and its call was shown messages. That of a call that was shown notes
+# stays: an operator has to read what is wrong.
 EXPIRE_ERROR = f"""/* expire_error */
 UPDATE memories SET last_error = last_error || '{{"message": ""}}' WHERE id = $1
   AND (last_error->>'at')::timestamptz IN (SELECT at FROM runs WHERE from_seq IS NOT NULL AND {_QUOTES})
@@ -88,9 +88,9 @@ UPDATE runs SET rejected_output = NULL, error = split_part(error, ':', 1) WHERE 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookout:
-    """Of the sessions looked at those in which nothing was said for too long, and others with something too ``old``.
+    """The sessions looked at that are ``silent`` for too long, and the others that have something too ``old``.
 
-    ``last`` is None where there are no more.
+    ``last`` is None if there are no more.
     """
 
     last: UUID | None
@@ -117,7 +117,7 @@ class Old:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expired:
-    """Messages that were removed, ``messages`` of those from ``from_seq`` to ``to_seq``: some were already."""
+    """Messages that were emptied: ``messages`` of ``from_seq`` to ``to_seq``, as some were already."""
 
     from_seq: int
     to_seq: int
@@ -129,19 +129,19 @@ class RetainingStore:
         self._database = database
 
     async def look(self, after: UUID, limit: int, *, rule: dict[str, Any] | None, now: datetime) -> Lookout:
-        """Look at so many sessions by their ids, those after ``after``; ``rule`` is of those that have none."""
+        """Look at the next ``limit`` sessions by id after ``after``; ``rule`` holds for those without their own."""
         statement = LOOK_AT_RULED if rule is None else LOOK_AT_ALL
         row = await self._database.fetchrow(statement, after, limit, rule, now)
         return Lookout(last=row["last"], silent=tuple(row["silent"] or ()), old=tuple(row["old"] or ()))
 
     @staticmethod
     async def hurry(tx: Tx) -> None:
-        """From here on the transaction waits for no lock, but raises LockNotAvailableError."""
+        """From here on the transaction waits 100 ms for a lock, then raises LockNotAvailableError."""
         await tx.execute(HURRY)
 
     @staticmethod
     async def lock(tx: Tx, session_id: UUID) -> Old | None:
-        """None where it is gone, or somebody is at it: then its turn comes with the next look."""
+        """Lock the session; None if it is gone or locked: then its turn comes with the next look."""
         row = await tx.fetchrow(LOCK, session_id)
         if row is None:
             return None
@@ -149,10 +149,10 @@ class RetainingStore:
 
     @staticmethod
     async def expire(tx: Tx, old: Old, *, before: datetime, limit: int) -> Expired | None:
-        """Empty what came before then, up to so many messages, oldest first. None where there is none."""
+        """Empty messages from before ``before``, at most ``limit``, oldest first. None if there are none."""
         row = await tx.fetchrow(EXPIRE, old.id, before, limit)
         if row is None or row["to_seq"] < row["from_seq"]:
             return None
-        for statement in (EXPIRE_ERROR, EXPIRE_OUTPUTS):  # the memory is locked before what is of it
+        for statement in (EXPIRE_ERROR, EXPIRE_OUTPUTS):  # the memory is locked before its runs
             await tx.execute(statement, old.memory_id, before, old.id, row["to_seq"])
         return Expired(**row)

@@ -1,4 +1,4 @@
-"""The SQL of summary messages, and of what one is to stand for (compacting.py)."""
+"""The SQL of summary messages, and of the messages that one stands for (compacting.py)."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -16,8 +16,8 @@ SUMMARY = """/* summary */
 SELECT * FROM messages WHERE session_id = $1 AND seq = (SELECT summary_seq FROM sessions WHERE id = $1)
 """
 
-# The running sum passes a summary by (tables.py), and so does the observer. No caller chooses its id, which is the same
-# when a step is done again.
+# A summary counts neither in the running sum (tables.py) nor for the observer. Its id is no caller's choice, and the
+# same when a step is repeated.
 ADD_SUMMARY = """/* add_summary */
 WITH session AS (
   UPDATE sessions SET next_seq = next_seq + 1, summary_seq = next_seq, compacted_seq = greatest(compacted_seq, $7)
@@ -67,7 +67,7 @@ class Derived:
 
 
 async def summary(tx: Tx, session_id: UUID) -> StoredSummary | None:
-    """The one the tail begins with."""
+    """The summary that the tail begins with, if any."""
     row = await tx.fetchrow(SUMMARY, session_id)
     if row is None:
         return None
