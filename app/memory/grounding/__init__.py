@@ -1,1 +1,1 @@
-"""Whether what a line of the log claims is held by what it cites (memory-rules.md section 4, the gates)."""
+"""Checks that the claims of a log's lines occur in what they cite (memory-rules.md section 4, the gates)."""

@@ -1,4 +1,4 @@
-"""Whether what a line claims occurs in its source (memory-rules.md section 4, Gates)."""
+"""Checks that what a line claims occurs in its source (memory-rules.md section 4, Gates)."""
 
 import re
 from bisect import bisect_right
@@ -21,7 +21,7 @@ from app.memory.model import Ranges
 COMPUTED_DAYS_MAX: Final = 366  # how far "last May", "next week" and the like may lead from the day they are said on
 DAY_ALONE_DAYS_MAX: Final = 31  # and "the 14th"
 _YEAR: Final = lazy_pattern("[12][0-9]{3}")
-# Of a class or a module, ``TimeDelta._serialize``; no file. And codes that are told at once: ``HAT030/HAT223``.
+# Members of a class or a module, ``TimeDelta._serialize``, but no file; and codes written together: ``HAT030/HAT223``.
 _ENDINGS: Final = "cfg|css|csv|html|ini|json|lock|log|sql|toml|txt|xml|yaml|yml"
 _MEMBER: Final = lazy_pattern(rf"\w{{3,}}(?:\.(?!(?:{_ENDINGS})$)\w{{3,}})+")
 _CODES: Final = lazy_pattern(r"(?=\w*\d)\w++(?:[/+](?=\w*\d)\w++)+")
@@ -33,8 +33,8 @@ _VERSION: Final = lazy_pattern(r"v[0-9][0-9.]*")
 def stands_on(text: str, grounds: Sequence[Ground], *, anywhere: Ground | None = None) -> bool:
     """Whether every claim of ``text`` occurs in one of the sources, or is a date that follows from its day.
 
-    ``anywhere`` may hold the names and what was "(before: ...)": a line calls a thing by its name where the message
-    that it cites says "it", and the former state was told before.
+    Names and the "(before: ...)" may occur ``anywhere``: a line names a thing that its message calls "it", and the
+    former state was told before.
     """
     return next(unfounded(text, grounds, anywhere=anywhere), None) is None
 
@@ -69,7 +69,7 @@ def _unheld(found: Claims, grounds: Sequence[Ground], *, named: Sequence[Ground]
 
 
 def _quotes(quote: str, ground: Ground) -> bool:
-    """Whether one source says the quote, or each piece of it between dots of omission, word by word."""
+    """Whether one source says the quote, or each piece of it between dots of omission, verbatim."""
     pieces = [piece.strip(TRIMMED) for piece in quote.split("...")]
     if not all(piece in ground.text for piece in pieces):
         return False
@@ -77,9 +77,9 @@ def _quotes(quote: str, ground: Ground) -> bool:
 
 
 def _names(name: str, ground: Ground) -> bool:
-    """Whether the name is there, also joined otherwise, without its dot, or in its parts.
+    """Whether the name occurs, also joined otherwise, without its dot, or in its parts.
 
-    Who says "nextjs" means Next.js, and who says "flight LH 123" LH123.
+    "nextjs" means Next.js, and "flight LH 123" means LH123.
     """
     if _is_whole(name, ground.text) or ("." in name and name.replace(".", "") in ground.text):
         return True
@@ -94,12 +94,12 @@ def _names(name: str, ground: Ground) -> bool:
 
 
 def _is_whole(name: str, text: str) -> bool:
-    """Whether the name stands there and is not a part of a longer word: ``/etc/host`` of ``/etc/hosts``."""
+    """Whether the name occurs, not as a part of a longer word: ``/etc/host`` of ``/etc/hosts``."""
     return name in text and re.search(rf"(?<![a-z0-9_]){re.escape(name)}(?![a-z0-9_])", text) is not None
 
 
 def _has_letters(lettered: str, ground: Ground) -> bool:
-    """Whether its number is not written with other letters only: 14C is not 14D; 30m may be 30min or 30 minutes."""
+    """False if its number occurs with other letters only: 14C is not 14D; 30m may be 30min or 30 minutes."""
     digits = lettered.rstrip(ascii_lowercase)
     letters = lettered[len(digits) :]
     found = re.findall(rf"(?<![\w.,]){digits}( ?)([a-z]+)(?![a-z0-9])", ground.text)
@@ -110,13 +110,13 @@ def _has_letters(lettered: str, ground: Ground) -> bool:
 
 
 def _is_as_cold(degrees: tuple[bool, str], ground: Ground) -> bool:
-    """Whether that many degrees, where there are so many, are on the same side of zero."""
+    """False if the source has this temperature on the other side of zero only."""
     below, number = degrees
     return (not below, number) not in ground.degrees or degrees in ground.degrees
 
 
 def _is_apart(part: str, text: str) -> bool:
-    """Whether the part stands there as a word of its own."""
+    """Whether the part occurs as a word of its own."""
     return re.search(rf"(?<![\w.]){re.escape(part)}(?![\w]|\.\w)", text) is not None
 
 
@@ -129,7 +129,7 @@ def _hours(hours: str, ground: Ground) -> bool:
 
 
 def _counts(number: str, ground: Ground) -> bool:
-    """Whether it is there in some form; several that stand together, if each of them is."""
+    """Whether the number occurs in some form; several that stand together, if each of them does."""
     if number.startswith("#") and _is_seq(number[1:], ground.seqs):
         return True
     meant = forms(number)
@@ -164,14 +164,14 @@ def _figures(read: Sequence[DatePhrase], ground: Ground) -> bool:
 
 
 def _short(written: str, ground: Ground) -> bool:
-    """Whether it is there as a date or, as it may be none, by its numbers."""
+    """Whether it occurs as a date or, since it may be none, as numbers."""
     if any(_figures(read, ground) for read in figure_phrases(written)):
         return True
     return _counts(written.rstrip(".月월 "), ground)
 
 
 def _named(named: tuple[str, DatePhrase], ground: Ground) -> bool:
-    """Whether the date is that of its word, ``yesterday`` or a weekday, if it is not the source that says so."""
+    """Whether the date fits its word, ``yesterday`` or a weekday, or the source says so."""
     word, phrase = named
     if (word, phrase.month, phrase.day) in ground.named or not ground.reaches:
         return True
@@ -182,13 +182,13 @@ def _named(named: tuple[str, DatePhrase], ground: Ground) -> bool:
 
 
 def _nearest(phrase: DatePhrase, said: date) -> date | None:
-    """The day meant, of a year's next to that of its saying the nearest; None where there is no such day."""
+    """The day meant, in the year that brings it nearest to the day of saying; None if there is no such day."""
     days = [day for year in _years(phrase, said) if (day := phrase.on(year))]
     return min(days, key=lambda day: abs(day - said), default=None)
 
 
 def _is_said(phrase: DatePhrase, month: int, day: int | None, year: int | None, near: int | None) -> bool:
-    """Whether a date says this one; without a year it means one near that of its saying."""
+    """Whether a date of the source means this one; without a year it means one near that of its saying."""
     if phrase.month != month or phrase.day not in {None, day}:
         return False
     if phrase.year is None or year is not None:
@@ -197,14 +197,14 @@ def _is_said(phrase: DatePhrase, month: int, day: int | None, year: int | None, 
 
 
 def _is_computed(phrase: DatePhrase, said: date, relative: bool, alone: frozenset[int]) -> bool:  # noqa: FBT001 - of a tuple
-    """Whether the date is the day of saying, or near it where something is said relative to that."""
+    """Whether the date is the day of saying, or near it if something is said relative to that."""
     near = DAY_ALONE_DAYS_MAX if phrase.day in alone else 0
     reach = COMPUTED_DAYS_MAX if relative else near
     return any(_days_between(phrase, year, said) <= reach for year in _years(phrase, said))
 
 
 def _years(phrase: DatePhrase, said: date) -> Sequence[int]:
-    """Those that the date may mean."""
+    """The years that the date may mean."""
     return range(said.year - 1, said.year + 2) if phrase.year is None else (phrase.year,)
 
 

@@ -1,4 +1,4 @@
-"""The parts of a text that can be checked against another: quotes, dates, identifiers, times, numbers.
+"""Extracts the parts of a text that can be checked against another: quotes, dates, identifiers, times, numbers.
 
 They are what a model gets wrong without anyone noticing (memory-rules.md section 4, Gates). Everything works on plain
 characters, so a script without spaces or capitals is read as well.
@@ -18,7 +18,7 @@ from app.memory.grounding.numbers import CODE, FRACTION, NUMBER
 
 DAYS_AWAY: Final = {word.replace("_", " "): away for away, said in words.DAYS_AWAY.items() for word in said.split()}
 WEEKDAYS: Final = {word: at for at, said in enumerate(words.WEEKDAYS.strip().splitlines()) for word in said.split()}
-# Marks of the way a text runs, which nobody sees, are no part of it, and the small figure of m² is no number.
+# Invisible marks of text direction are no part of a text, and the exponent of m² is no number.
 _SOFT_SIGNS: Final = str.maketrans(
     dict.fromkeys("’‘´", "'")
     | {"¼": " 1/4", "½": " 1/2", "¾": " 3/4", "⅓": " 1/3", "⅔": " 2/3"}
@@ -30,7 +30,7 @@ _QUOTED: Final = lazy_pattern(
     r'"([^"]{2,300})"|“([^”]{2,300})”|„([^“”]{2,300})[“”]|«([^»]{2,300})»|»([^«]{2,300})«|`([^`]{2,300})`|「([^」]{1,300})」|『([^』]{1,300})』'
 )
 TRIMMED: Final = " .,;:!?'。、，؟،।"  # around a quote
-# Of letters alone it is the name of nothing, but in camelCase.
+# Letters alone are no identifier, but in camelCase.
 _WORD: Final = lazy_pattern(
     r"(?<![A-Za-z0-9_./\\@~#+-])(?=[A-Za-z]*(?:[a-z][A-Z]|[0-9_./\\@~#+-]))[A-Za-z0-9_./\\@~#+-]+"
 )
@@ -40,7 +40,7 @@ _DAY_WORD: Final = lazy_pattern(
     rf"(?P<word>{any_of((*DAYS_AWAY, *WEEKDAYS))}),? ?\(?$",
     re.IGNORECASE,
 )
-_PER: Final = lazy_pattern(r"[^\W\d_\u0590-\uffff]|[€£¥₽₺₹¢%°×]")  # what a rate stands behind: €/month, Größe/Preis
+_PER: Final = lazy_pattern(r"[^\W\d_\u0590-\uffff]|[€£¥₽₺₹¢%°×]")  # before the slash of a rate: €/month, Größe/Preis
 _NAME_OF_CODE: Final = lazy_pattern(r"[a-z][A-Z]|\w_\w|\w@[\w-]+\.\w")  # camelCase, snake_case, an e-mail address
 _SHORT_ENDINGS: Final = frozenset({"cc", "cs", "go", "js", "kt", "md", "py", "rb", "rs", "sh", "ts"})  # of files: ui.js
 _PLAIN: Final = lazy_pattern(r"[0-9][0-9.]*[A-Za-z]{0,4}|[A-Za-z.]*")  # 3rd, 10k, 30min, old, e.g
@@ -55,8 +55,8 @@ _IN_GROUPS: Final = lazy_pattern(r"(?<!\w)[A-Z]{2}\d{2}(?: [A-Z0-9]{4}){2,8}(?: 
 # Digits that belong together however they are grouped: 0341 / 55 87 12-30.
 _RUN_OF_DIGITS: Final = lazy_pattern(r"(?<![\w.,])\(?\d[\d ()/.-]{5,}\d(?!\w)")
 PHONE_DIGITS_MIN: Final = 7
-# What was so before, as a line tells it beside what is so now. Possessive: blanks behind one that nothing closes would
-# else be divided among the three in every way there is.
+# The former state, as a line tells it beside the present one. Possessive, or blanks in a bracket that is never closed
+# would backtrack among the three in every way there is.
 BEFORE: Final = lazy_pattern(
     r"[(（](?:(?:before|früher|vorher|zuvor|bisher|antes|anteriormente|avant|auparavant"
     r"|précédemment|prima|in precedenza|voorheen|eerder|раньше|ранее|прежде|до этого|раніше|wcześniej|önce|önceden"
@@ -73,10 +73,10 @@ class Claims:
     """What a text claims. ``numbers`` are as written, with a ``#`` or a scale (``10k``); ``times`` are ``HH:MM``.
 
     ``figures``: dates in figures alone, each as it may be read; ``short`` are those without a year, as written.
-    ``named``: a date with the day before it, ``yesterday`` or a weekday. ``hours`` are as written, ``15 h``: it may be
-    for so long. ``codes`` are whole numbers of four digits or more that nothing tells to be amounts.
-    ``lettered`` are numbers with the letters right behind them, ``degrees`` those of a temperature and whether it is
-    below zero; both count as numbers too.
+    ``named``: a date with the day before it, ``yesterday`` or a weekday. ``hours`` are as written, ``15 h``, which may
+    be a duration. ``codes`` are whole numbers of four digits or more that nothing marks as amounts. ``lettered`` are
+    numbers with the letters right behind them, ``degrees`` those of a temperature and whether it is below zero; both
+    count as numbers too.
     """
 
     quotes: tuple[str, ...]
@@ -136,7 +136,7 @@ def degrees(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def without(text: str, phrases: Iterable[DatePhrase]) -> str:
-    """The text with blanks in the place of dates, which are given in their order."""
+    """The text with blanks in the place of dates, which are given in order."""
     kept, at = [], 0
     for phrase in phrases:
         if phrase.end > at:
@@ -160,7 +160,7 @@ def normal(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Also with no more backslashes than the text had before it was shown as JSON or as Markdown."""
+    """The text with plain signs and digits, and without the backslashes of JSON or Markdown."""
     if "\\" in text:
         text = _ESCAPED.sub(r"\\", _ESCAPING.sub("", text))
     if text.isascii():
@@ -183,7 +183,7 @@ def _taken(text: str, pattern: re.Pattern[str], read: Callable[[re.Match[str]], 
 
 
 def _quote(match: re.Match[str]) -> str:
-    """What is quoted; "" of a name, which is one with quotation marks too."""
+    """The quoted text; "" if it is an identifier, which stays one within quotation marks."""
     text: str = next(filter(None, match.groups()))
     word = _WORD.fullmatch(text)
     return "" if word and _identifier(word) else normal(text).strip(TRIMMED)

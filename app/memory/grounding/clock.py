@@ -1,4 +1,4 @@
-"""The times of day of a text, however it writes or says them: ``3:30 pm``, ``15h30``, ``halb vier``, ``下午3点半``."""
+"""Finds the times of day of a text, in figures or words: ``3:30 pm``, ``15h30``, ``halb vier``, ``下午3点半``."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -14,7 +14,7 @@ from app.memory.grounding.spoken import END, START, VALUES
 _HOURS_OF_DAY: Final = range(1, 25)
 _SIGNS_OF_HOURS: Final = "一 二 三 四 五 六 七 八 九 十 十一 十二"
 _KOREAN_HOURS: Final = {"열한": 11, "열두": 12, "열": 10} | KOREAN_ONES
-# The words that an hour of the day may be said by.
+# Words for the hours of a day.
 _HOURS_SAID: Final = (
     {word: value for word, value in VALUES.items() if value in _HOURS_OF_DAY}
     | {sign: value for value, sign in enumerate(_SIGNS_OF_HOURS.split(), start=1)}
@@ -39,9 +39,9 @@ _MINUTES: Final = (
 )
 
 
-@cache  # a start of the service may need none of them
+@cache  # made when first needed, not at the start of the service
 def _forms(*, ascii_only: bool) -> tuple[re.Pattern[str], ...]:
-    """What names an hour in lower case: a word before it, a word or a sign behind it, and another hour."""
+    """Patterns of an hour in lower case: with a word before it, with a word or sign behind it, and to another hour."""
     hours = any_of([word for word in _HOURS_SAID if word.isascii() or not ascii_only])
     said = (
         rf"(?:{START}{hours}{END}|(?<![0-9.,:])(?:[01]?[0-9]|2[0-4])(?![0-9]|[.,:][0-9])"
@@ -77,8 +77,8 @@ _MOVED: Final = {"minus_30": -30, "plus_30": 30, "plus_15": 15, "minus_15": -15,
 def clock_times(text: str) -> frozenset[str]:
     """The times of day of a text as ``HH:MM``.
 
-    Those in figures as they stand: ``3:30 pm`` as ``03:30`` too, for whoever drops the half, and 3:30 beside a word for
-    the afternoon as ``15:30``. Those in words may be of either half of the day.
+    In figures as they stand: ``3:30 pm`` also as ``03:30``, for a line that drops the "pm", and 3:30 in a text with a
+    word for the afternoon also as ``15:30``. Those in words may be of either half of the day.
     """
     text = plain_digits(text).casefold()
     late = _LATE.search(text) is not None
@@ -86,7 +86,7 @@ def clock_times(text: str) -> frozenset[str]:
 
 
 def clock(match: re.Match[str]) -> str:
-    """What ``TIME`` or ``WITH_H`` found."""
+    """A match of ``TIME`` or ``WITH_H`` as ``HH:MM``."""
     hour = int(match["hour"])
     half = match.groupdict().get("half")
     if half:
@@ -125,7 +125,7 @@ def _minutes(match: re.Match[str], found: Collection[str]) -> int:
 
 
 def _both(said: str, minutes: int) -> Iterator[str]:
-    """The time, and that of the other half of the day where it may be meant: after one in the afternoon it is said."""
+    """The time and, before 13:00, the one twelve hours later: the words may mean either."""
     hour = int(said) if said.isdecimal() else _HOURS.get(said)
     if hour is None:
         return

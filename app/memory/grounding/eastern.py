@@ -1,4 +1,4 @@
-"""Numbers in the signs of Chinese and Japanese, and in Korean, as figures: ``三十五``, ``3万5千``, ``백오``."""
+"""Converts Chinese, Japanese and Korean numbers to figures: ``三十五``, ``3万5千``, ``백오``."""
 
 import re
 from decimal import Decimal
@@ -32,7 +32,7 @@ _AS_CHINESE: Final = str.maketrans(words.SINO_KOREAN)
 
 
 def in_figures(text: str, readings: set[str]) -> str:
-    """In figures where it says numbers in signs or in Korean; what the signs may mean otherwise is added."""
+    """The text with such numbers in figures; what they may mean otherwise is added to ``readings``."""
     if _HANGUL.search(text):
         text = _KOREAN.sub(_korean, _SINO_KOREAN.sub(_sino_korean, text))
     for signs in EAST_ASIAN.findall(text):
@@ -45,7 +45,7 @@ def in_figures(text: str, readings: set[str]) -> str:
 
 
 def composed(signs: str) -> set[Decimal]:
-    """What signs mean together. The last one may stand for tens or thousands: 两万五 is 25,000."""
+    """The values that signs may mean together. The last one may stand for tens or thousands: 两万五 is 25,000."""
     total = section = Decimal(0)
     number: Decimal | None = None
     last, before = 1, ""
@@ -81,5 +81,5 @@ def _korean(match: re.Match[str]) -> str:
 
 
 def _sino_korean(match: re.Match[str]) -> str:
-    """Unlike that of Chinese the last sign is always of ones: 백오 is 105."""
+    """Unlike in Chinese, the last sign always stands for ones: 백오 is 105."""
     return plainly(min(composed(match[0].translate(_AS_CHINESE)))) + " " * match[0].endswith(" ")

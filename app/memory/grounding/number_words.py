@@ -1,6 +1,6 @@
-"""The words by which people say numbers, in the languages of the months (kit/days.py) that are spoken most. Only words.
+"""Tables of number words, in the languages of the months (kit/days.py) that are spoken most.
 
-Left out are the words that are more common as another word, in whatever language: "on" is ten in Turkish, "due" two in
+Words that are more common as another word, in whatever language, are left out: "on" is ten in Turkish, "due" two in
 Italian, "once" eleven in Spanish. A ``_`` stands for a space.
 """
 
@@ -81,7 +81,7 @@ OTHERS: Final = {
 }
 # From 20 to 90.
 DECADES: Final = "twenties thirties forties fifties sixties seventies eighties nineties"
-# Of one, of a hundred, and of an hour.
+# Parts of one, of a hundred, and of an hour.
 PARTS: Final = {
     ("0.5", "50", "30"): "half halb halbe halben halber halbes hälfte demi demie moitié media medio mitad meia meio"
     " metade mezza mezzo metà helft пол половина половину половины полчаса yarım yarısı نصف आधा आधी 절반 반",
@@ -99,7 +99,7 @@ AND_A_HALF: Final = "and a half|y medi[ao]|et demie?|e mezz[ao]|e mei[ao]|с п�
 AND_A_QUARTER: Final = "and a quarter|y cuarto|et quart|e un quarto"
 AND_THREE_QUARTERS: Final = "(?:and )?3 quarters|(?:y )?3 cuartos|(?:et )?3 quarts|(?:e )?3 quarti"
 HALF_OF: Final = "half an? |eine halbe |medio |meio |mezzo |un demi[- ]|пол"  # a million
-# What is told with its hundredths behind it: un mètre soixante-quinze, three dollars fifty.
+# Units with their hundredths behind them: un mètre soixante-quinze, three dollars fifty.
 WITH_HUNDREDTHS: Final = "米|メートル|미터|mètre|metro|metri|meter|块|塊|元|euro|dollar|pound|franc"
 POINT: Final = "point|komma|comma|virgule|coma|virgola|vírgula|punto|ponto"
 # German and Dutch say the ones before the tens, in one word: dreiundzwanzig, drieëntwintig.
@@ -115,12 +115,12 @@ ONES_BEFORE_TENS: Final = (
         "twintig dertig veertig vijftig zestig zeventig tachtig negentig",
     ),
 )
-# Italian behind them, and without their last letter before a vowel: ventitré, ventotto.
+# Italian says them behind the tens, without the last letter of these before a vowel: ventitré, ventotto.
 TENS_BEFORE_ONES: Final = (
     "venti trenta quaranta cinquanta sessanta settanta ottanta novanta",
     "uno due tre quattro cinque sei sette otto nove",
 )
-# All three say hundreds and thousands in one word too, with what is before and behind them: zweihundertfünf.
+# All three write hundreds and thousands in one word with what is before and behind them: zweihundertfünf.
 HUNDRED_IN_WORD: Final = "hundert|honderd|cento|cent"
 THOUSAND_IN_WORD: Final = "tausend|duizend|mila|mille"
 JOINED_BY: Final = "and|und|et|y|e|en|и|ve|و"  # tens and ones, hundreds and tens
@@ -136,7 +136,7 @@ SCALES: Final = {
     1_000_000_000: "billion billions bn mrd milliarde milliarden milliard milliards miliardo miliardi miljard bilhão"
     " bilhões миллиард миллиарда миллиардов млрд milyar مليار अरब",
 }
-# Of these no number is meant where none stands before them: a cent, a mil, ich bin, a lakh.
+# Scales that are numbers by themselves. The others need one before them: a cent, a mil, ich bin, a lakh.
 SCALES_ALONE: Final = "hundred thousand million billion hundert tausend mille тысяча тысячу миллион ألف हज़ार"
 
 SIGNS: Final = dict(zip("〇零一二三四五六七八九两兩壱弐参", (0, *range(10), 2, 2, 1, 2, 3), strict=True))

@@ -1,6 +1,6 @@
-"""The numbers of a text in one form, however it writes or says them: ``1.234,50``, ``1,2 Mio.``, ``3万5千``, ``zwölf``.
+"""Finds the numbers of a text, in figures or words, in one form: ``1.234,50``, ``1,2 Mio.``, ``3万5千``, ``zwölf``.
 
-What may be read in two ways is given in both: ``1.000``, ``10k`` and each word of ``twenty-five``.
+Ambiguous ones are given in each reading: ``1.000``, ``10k`` and each word of ``twenty-five``.
 """
 
 import re
@@ -33,26 +33,26 @@ NUMBER: Final = lazy_pattern(
     rf"#\d+(?:[.,]\d+)*|{PLAIN}(?={LARGER}){REST}{{1,20}}|{_DIGITS}(?:[ -]?{SCALE}){{0,2}}",
     re.IGNORECASE,
 )
-# No amount and no part of a number, but what a thing is called: an order, a port, an issue.
+# A number that is a name, not an amount or a part of one: of an order, a port, an issue.
 _AMOUNT: Final = rf"[%$€£¥₩₽₹₺원円元{LARGER[1:]}|(?:EUR|USD|GBP|euros?|dollars?|pounds?)\b|{SCALE}"
 CODE: Final = lazy_pattern(rf"(?<![$€£¥₩₽₹₺\d])(?<!\d[.,])#?\d{{4,}}(?![.,]?\d)(?![ -]?(?:{_AMOUNT}))", re.IGNORECASE)
 _MEASURE: Final = lazy_pattern(r"[0-9]{1,15}(?:\.[0-9]{1,20})?")
 SHORTENED_DIGITS_MIN: Final = 2
-WHOLE_PRICE_MIN: Final = 100  # $1,299 of 129900 cents; of fewer 5000 may be another thing than 50
-SCALED_DIGITS_MAX: Final = 40  # nobody says a scale behind more of them, and Decimal has its limits
+WHOLE_PRICE_MIN: Final = 100  # $1,299 of 129900 cents; below it, 50 and 5000 may be two things
+SCALED_DIGITS_MAX: Final = 40  # nobody writes a scale behind more of them, and Decimal has its limits
 
 
 def numerals(text: str) -> frozenset[str]:
     """The numbers of a text: ``1,000`` and ``1000.0`` are ``1000``, ``08`` is ``8``, ``third`` is ``3``.
 
-    Of one in groups, ``3 400``, each group is given too: two numbers may stand side by side.
+    A number in groups, ``3 400``, also gives each group: two numbers may stand side by side.
     """
     lower = plain_digits(text).casefold()
     return _numerals(lower, spoken(lower))
 
 
 def listed_numerals(text: str, said: Spoken) -> frozenset[str]:
-    """The numbers of a text in plain digits, and those that its rows and lists hold: of ``[10,20]`` each one."""
+    """The numbers of a text in plain digits, and those in its rows and lists: each one of ``[10,20]``."""
     lists = (written.split(",") for written in _LIST.findall(text) if "," in written and not _is_grouped(written))
     return _numerals(text, said).union(
         fractions(text), (form for pieces in lists for piece in pieces for form in forms(piece))
@@ -60,7 +60,7 @@ def listed_numerals(text: str, said: Spoken) -> frozenset[str]:
 
 
 def fractions(text: str) -> frozenset[str]:
-    """What ``1/2`` and ``1 3/4`` come to, ``0.5`` and ``1.75``; a third to two digits."""
+    """The values of ``1/2`` and ``1 3/4``: ``0.5`` and ``1.75``; to three digits."""
     found = (map(int, match.groups("0")) for match in FRACTION.finditer(text))
     return frozenset(_decimal(f"{whole + above / below:.3g}") for whole, above, below in found if above < below)
 
@@ -72,14 +72,14 @@ def _numerals(text: str, said: Spoken) -> frozenset[str]:
 
 
 def _is_grouped(written: str) -> bool:
-    """Whether its commas can only be those between thousands; of several it may be a list as well."""
+    """Whether its comma can only separate thousands; several commas may be those of a list."""
     return written.count(",") == 1 and _BY_COMMAS.fullmatch(written) is not None
 
 
 def forms(number: str) -> set[str]:
-    """What one number with digits may mean; with a scale behind it, ``10k``, it is given without it too.
+    """The values that one number with digits may mean; with a scale behind it, ``10k``, also without the scale.
 
-    Nothing where it is more than one number.
+    Empty if it is more than one number.
     """
     number = plain_digits(number).translate(_ARABIC_MARKS).lstrip("#")
     if not number.isascii() and EAST_ASIAN.fullmatch(number):
@@ -99,7 +99,8 @@ def is_shortened(number: str, longer: Iterable[str]) -> bool:
     """Whether a number is one of the ``longer`` in fewer digits, or by another power of ten.
 
     So ``3.1`` (%) is of ``0.0312``, ``1.2M`` of ``1234567``, ``$120.50`` of ``12050`` (cents), ``1.53`` (s) of
-    ``1534.29`` (ms). A single digit is of too many, and a whole number of no other whole number.
+    ``1534.29`` (ms). A single digit would be of too many numbers, and a plain whole number is of another only as a
+    price.
     """
     digits = re.match(_DIGITS, plain_digits(number).translate(_ARABIC_MARKS))
     if digits is None or len(number) > SCALED_DIGITS_MAX:
@@ -122,7 +123,7 @@ def is_shortened(number: str, longer: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Told:
-    """A number as it is told: ``unit`` is one of its last digit."""
+    """A number as it is told; ``unit``: what one in its last digit is worth."""
 
     value: Decimal
     unit: Decimal
@@ -137,12 +138,12 @@ class _Told:
         return (in_hundredths and 100 * self.value == long) or (self.unit < 1 and self._is_rounded(long / 1_000))
 
     def _is_rounded(self, long: Decimal) -> bool:
-        """Or cut off."""
+        """Whether ``long`` is rounded, or cut off, to this number."""
         return -self.unit / 2 <= long - self.value < self.unit
 
 
 def groups(number: str) -> list[str]:
-    """The groups of a number that spaces divide, ``3 400``; none of others."""
+    """The groups of a number that spaces divide, ``3 400``; empty for others."""
     found = re.match(_BY_SPACES, number)
     return re.split(_GROUP, found[0]) if found else []
 

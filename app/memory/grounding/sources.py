@@ -1,4 +1,4 @@
-"""What the lines of a draft can rest on: messages, or lines that are condensed (memory-rules.md section 4, Gates)."""
+"""The sources that lines of a draft can rest on: messages, or lines that are condensed (memory-rules.md 4, Gates)."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,18 +35,18 @@ _MOMENT: Final = lazy_pattern(
 JOINT: Final = lazy_pattern(r"(?<=[a-z])[ -](?=[0-9])")  # in LH 123, covid-19
 GROUPING: Final = str.maketrans("", "", " ().-/")
 
-# Of a language whose words are missing there only the computed dates are affected: their lines are kept as uncertain.
+# In a language without words there only computed dates are affected: their lines are kept as uncertain.
 _RELATIVE: Final = lazy_pattern(
     rf"{START}(?:{'|'.join(time_words.RELATIVE.split(chr(10))[1:-1])}){END}"
     rf"|{'|'.join(time_words.RELATIVE_UNSPACED.split(chr(10))[1:-1])}"
 )
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: what a claim asks for is found when the first asks for it, and kept
+@dataclass(frozen=True, kw_only=True)  # no slots: what a claim needs is computed for the first one, and cached
 class Source:
-    """One message, or one line being condensed: what it says, in one form, and ``day`` and ``time``, of its saying.
+    """One message, or one line being condensed: its text in normal form, and ``day`` and ``time`` of its saying.
 
-    ``speaker``: the first word of the name of who says it, where there is one. ``timezone``: that of its day and time.
+    ``speaker``: the first word of the speaker's name, if there is one. ``timezone``: that of its day and time.
     """
 
     seqs: Ranges
@@ -67,7 +67,7 @@ class Source:
 
     @property
     def _texts(self) -> tuple[str, ...]:
-        """Its text, and the same in figures where it says numbers in words: "the third of May", "ten thirty"."""
+        """Its text, and the same in figures if it has numbers in words: "the third of May", "ten thirty"."""
         return (self.text,) if self.spoken.figures == self.text else (self.text, self.spoken.figures)
 
     @cached_property
@@ -77,7 +77,7 @@ class Source:
 
     @cached_property
     def moments(self) -> tuple[datetime, ...]:
-        """Those that a machine tells, ``2026-08-14T14:30:00Z`` or in (milli)seconds, as people there say them."""
+        """Timestamps of machines, ``2026-08-14T14:30:00Z`` or Unix (milli)seconds, in its time zone and in UTC."""
         if self.timezone is None:
             return ()
         zones = (self.timezone, UTC)
@@ -85,7 +85,7 @@ class Source:
 
     @cached_property
     def dates(self) -> tuple[DatePhrase, ...]:
-        """With a day alone it may be of the month of another: "from October 3 to the 24th"."""
+        """The dates it names. A day alone may be of the month of another: "from October 3 to the 24th"."""
         named = (
             *(phrase for text in self._texts for phrase in date_phrases(text)),
             *(DatePhrase(start=0, end=0, year=at.year, month=at.month, day=at.day) for at in self.moments),
@@ -95,12 +95,12 @@ class Source:
 
     @cached_property
     def days(self) -> frozenset[int]:
-        """Those that it names without their month."""
+        """The days that it names without their month."""
         return frozenset[int]().union(*map(days_alone, self._texts))
 
     @cached_property
     def relative(self) -> bool:
-        """Whether it speaks of time as seen from its day."""
+        """Whether it speaks of time relative to its day."""
         return _RELATIVE.search(self.text) is not None
 
     @cached_property
@@ -116,18 +116,18 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """Sources asked as one, so that a claim costs no more where there are many of them."""
+    """Several sources as one, so that a claim costs no more if there are many of them."""
 
     sources: Sequence[Source]
 
     @property
     def uncertain(self) -> bool:
-        """Whether all of them are."""
+        """Whether all sources are."""
         return all(source.uncertain for source in self.sources)
 
     @cached_property
     def text(self) -> str:
-        """What they say, a line each: none of them holds a line break."""
+        """What the sources say, one per line: none of them holds a line break."""
         return "\n".join(source.text for source in self.sources)
 
     @cached_property
@@ -156,7 +156,7 @@ class Ground:
 
     @cached_property
     def dates(self) -> frozenset[tuple[int, int | None, int | None, int | None]]:
-        """Month, day and year of each, and where it names no year that of its saying."""
+        """Month, day and year of each date, and for one without a year that of its saying."""
         return frozenset(
             (said.month, said.day, said.year, None if said.year or source.day is None else source.day.year)
             for source in self.sources
@@ -175,7 +175,7 @@ class Ground:
 
     @cached_property
     def reaches(self) -> dict[date, tuple[bool, frozenset[int]]]:
-        """Of each day on which something was said, whether relative to it, and the days named without their month."""
+        """By day of saying: whether something is said relative to it, and the days named without their month."""
         found: dict[date, tuple[bool, frozenset[int]]] = {}
         for source in self.sources:
             if source.day is not None:
@@ -185,9 +185,9 @@ class Ground:
 
 
 class Grounds:
-    """What the lines of a draft can rest on, by what they cite.
+    """The sources of the lines of a draft, by citation.
 
-    ``anywhere`` is all that the model was shown: the sources and ``known``, lines that it was to go on from.
+    ``anywhere`` is all that the model was shown, uncertain lines apart: the sources and ``known``, the earlier lines.
     """
 
     def __init__(self, sources: Sequence[Source], *, known: Sequence[Source] = ()) -> None:
@@ -214,7 +214,7 @@ class Grounds:
         return not any(spoken_of.search(ground.text) for ground in cited)
 
     def of(self, cites: Iterable[Cite]) -> Sequence[Ground]:
-        """The sources that ``cites`` name; all of them where it names none."""
+        """The sources that ``cites`` name; all of them if they name none."""
         return [ground for cite in dict.fromkeys(cites) if (ground := self._by(cite)).sources] or [self._all]
 
     def _by(self, cite: Cite) -> Ground:
@@ -225,7 +225,7 @@ class Grounds:
 
 
 def _ground(sources: Sequence[Source]) -> Ground:
-    """Without the uncertain ones, unless there are no others: what they say is no ground for another line."""
+    """The sources without uncertain ones, unless all are: these are no ground for another line."""
     return Ground(sources=[source for source in sources if not source.uncertain] or sources)
 
 
@@ -243,7 +243,7 @@ def message_source(message: Message, timezone: ZoneInfo) -> Source:
 
 
 def _in_zones(written: str, zones: Sequence[tzinfo]) -> Iterator[datetime]:
-    with suppress(ValueError, OverflowError):  # there is no such day, or it is the first of all, seen from the west
+    with suppress(ValueError, OverflowError):  # no such day, or before the first of all in a zone further west
         at = float(written[:10]) if written.isdecimal() else datetime.fromisoformat(written.upper()).timestamp()
         yield from (datetime.fromtimestamp(at, tz=zone) for zone in zones)
 
@@ -260,12 +260,12 @@ def item_source(item: Item) -> Source:
 
 
 def all_text(parts: Iterable[Part]) -> str:
-    """Every text in what they say: also calls and results, not the model's reasoning."""
+    """All text of the parts, of calls and results too, but not of the model's reasoning."""
     return "\n".join(text for part in parts for text in texts_of(part))
 
 
 def texts_of(part: Part) -> Iterator[str]:
-    """Every text in what a part says."""
+    """Every text in a part."""
     return _texts(_said(part))
 
 

@@ -1,6 +1,6 @@
-"""A text with the numbers that it says in words as figures: ``nineteen eighty-four``, ``zweihundertfünf``, ``三十五``.
+"""Converts the number words of a text to figures: ``nineteen eighty-four``, ``zweihundertfünf``, ``三十五``.
 
-What is dictated has hardly any figures, and a model writes them: ``$1,250`` of "twelve fifty".
+Dictated text has hardly any figures, and a model writes them: ``$1,250`` of "twelve fifty".
 """
 
 import re
@@ -16,16 +16,16 @@ from app.kit.words import any_of
 from app.memory.grounding import number_words as words
 from app.memory.grounding.eastern import in_figures, plainly
 
-# Around a word; what ends one of Hindi may be no letter.
+# Word boundaries; a word of Hindi may end in a sign that is no letter.
 START, END = r"(?<![\w\u0900-\u0963])", r"(?![\w\u0900-\u0963])"
 _HUNDRED: Final = 100
-WORDS_MAX: Final = 30  # of one number or several side by side: of nothing but "hundred" it would have no end
+WORDS_MAX: Final = 30  # of one number or several side by side: one of nothing but "hundred" would have no end
 _DECIMALS_MAX: Final = 9
 _SCORES: Final = frozenset({60, 80})  # before ten to nineteen: soixante-quinze, quatre-vingt-dix
 
 
 def _values(lines: str, first: int, step: int = 1) -> dict[str, int]:
-    """Of a table of words, a line for each value."""
+    """The values of a table of words with a line for each value."""
     return {
         word.replace("_", " "): first + step * at
         for at, line in enumerate(lines.strip().splitlines())
@@ -70,9 +70,9 @@ SCALE: Final = rf"{any_of(SCALES)}{END}"
 _VALUE: Final = any_of(VALUES)
 
 
-@cache  # a start of the service needs none of these, and it takes a twentieth of a second to make them
+@cache  # made when first needed: it takes a twentieth of a second
 def _run(*, ascii_only: bool) -> re.Pattern[str]:
-    """Words of numbers side by side. Most texts are ASCII, and need half of the words."""
+    """A pattern of number words side by side. Most texts are ASCII, and need half of the words."""
     value, scale, alone = (
         any_of([word for word in said if word.isascii() or not ascii_only]) for said in (VALUES, SCALES, _ALONE)
     )
@@ -103,10 +103,10 @@ _HUNDREDTHS: Final = lazy_pattern(rf"(?<![\d.,])(\d+) ?((?:{words.WITH_HUNDREDTH
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """A text in figures, ``2.5 thousand``, ``10:30``, and what else its words for numbers may mean.
+    """A text in figures, ``2.5 thousand``, ``10:30``, and the other readings of its number words.
 
-    ``readings``: each by itself, and several side by side as one. "Twenty-five" is 20 and 5 too, "nineteen eighty-four"
-    1984, "one seventy-five" 1.75.
+    ``readings``: each word by itself, and several side by side as one number. "Twenty-five" is 20 and 5 too, "nineteen
+    eighty-four" 1984, "one seventy-five" 1.75.
     """
 
     figures: str
@@ -114,7 +114,7 @@ class Spoken:
 
 
 def spoken(text: str) -> Spoken:
-    """Of a text in lower case. Hardly any holds all of it, so what is rare is looked for where it is."""
+    """The text, in lower case, in figures. Rare patterns are only tried if the text has a part of them."""
     runs: set[str] = set()
 
     def written(run: re.Match[str]) -> str:
@@ -152,7 +152,7 @@ def _readings(run: str) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _Number:
-    """One number as it is said: the thousands and millions of it, what is below them, and the digits behind a point."""
+    """One number being read: its thousands and millions, what is below them, and the digits behind a point."""
 
     total: int = 0
     below: int = 0
@@ -160,7 +160,7 @@ class _Number:
     begun: bool = False
 
     def takes(self, value: int) -> bool:
-        """Whether the next word belongs to it, which is then added."""
+        """Add the next word's value if it belongs to this number; answers whether it does."""
         if self.fraction is not None:
             return self._takes_behind_point(value)
         if self.begun and not self._has_room_for(value):
@@ -213,7 +213,7 @@ def _numbers(run: str) -> list[str]:
 
 
 def _written(run: str) -> str:
-    """A scale alone stays a word: it may stand behind figures."""
+    """The run in figures; a scale alone stays a word, as it may stand behind figures."""
     figures = run if run in _ALONE else " ".join(_numbers(run))
     return figures.replace(" ", ":") if _TIME.fullmatch(figures) else figures
 
@@ -234,7 +234,7 @@ def _of_one_word(word: str) -> str | None:
 
 
 def _hundreds(word: str) -> int | None:
-    """What a word of less than a thousand says, and one of none 0; None where it says something else."""
+    """The value of a word of less than a thousand, 0 of an empty one; None for another word."""
     for scale in words.HUNDRED_IN_WORD.split("|"):
         before, found, behind = word.partition(scale)
         hundreds, rest = VALUES.get(before or "ein"), _below_hundred(behind)
@@ -252,5 +252,5 @@ def _and_a_part(match: re.Match[str]) -> str:
 
 
 def _minutes(match: re.Match[str]) -> int:
-    """Of so many hours and a part, which a model writes in minutes."""
+    """The minutes of so many hours and a part, as a model may write them."""
     return 60 * int(match["whole"] or 1) + (30 if match["half"] else 15 if match["quarter"] else 45)

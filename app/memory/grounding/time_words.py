@@ -1,4 +1,4 @@
-"""The words by which people say when something is, as seen from the day they say it, and the time of a day. Only words.
+"""Tables of words for days as seen from the day of saying, and for the time of a day.
 
 Lines of words stand for alternatives of a regular expression, in the languages of the months (kit/days.py) that are
 spoken most.
@@ -50,7 +50,7 @@ RELATIVE_UNSPACED: Final = r"""
 前に|後に|後で|之前|之后|之後|以前|以后|以後|天后|天後|天内|天前|[周週月年]后|個月|个月|か月|ヶ月|間後|日後|年前|月前|最近|近日|初[一二三四五六七八九十]
 """
 
-# A day as seen from the one on which it is spoken of, by days. Left out is what means a part of a day too: mañana.
+# Days by their distance from the day of saying. Words that mean a part of a day too are left out: mañana.
 DAYS_AWAY: Final = {
     -3: "大前天",
     -2: "day_before_yesterday vorgestern avant-hier anteayer antier anteontem l'altro_ieri altroieri eergisteren"
@@ -74,7 +74,7 @@ sunday sonntag dimanche domingo domenica zondag воскресенье 星期日
 """
 NOT_FROM_TODAY: Final = "from|before|after|since"  # a week from today
 
-# Of the clock. An hour stands between or beside these.
+# Words of the clock. An hour stands between or beside them.
 HOUR: Final = r"uhr|o'clock|heures?|h|horas?|hs|ore|uur|часов|часа|час|ч\.|saat|बजे|giờ|godzin[ay]"
 HOUR_UNSPACED: Final = "[点點時时](?!間|间)|시(?!간|절|작|도)"
 AT: Final = (
@@ -101,7 +101,7 @@ MIDNIGHT: Final = (
     "midnight|mitternacht|medianoche|meia-noite|minuit|mezzanotte|полночь|полуночи|gece yarısı|منتصف الليل|आधी रात"
 )
 MIDNIGHT_UNSPACED: Final = "零点|零時|자정"
-# After noon: with one of them three may be fifteen.
+# Words for the time after noon: with one of them three may be fifteen.
 LATE: Final = (
     "afternoon|evening|tonight|night|nachmittags?|abends?|nachts?|de la tarde|tarde|noche|da tarde|da noite|noite"
     "|après-midi|soir|nuit|pomeriggio|sera|notte|middags?|avonds?|дня|вечера|вечером|ночи|öğleden sonra|akşam|gece"
