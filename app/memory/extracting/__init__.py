@@ -1,1 +1,1 @@
-"""Facts of a session that has ended, and what each does to those that are known of its resource."""
+"""Extracts facts from sessions that have ended, and merges them with those known of the resource."""

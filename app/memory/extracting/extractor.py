@@ -21,7 +21,7 @@ class ModelExtractor(ModelRole[ExtractorInput]):
 
 
 def extractor_prompt(source: ExtractorInput) -> str:
-    """All but the fixed instructions: what is read, then the task."""
+    """The prompt after the fixed instructions: what is read, then the task."""
     view = messages_view(source.messages, zone=source.timezone, limit_tokens=source.input_tokens, tools=source.tools)
     read = block("notes", defused(render(source.items))) if source.items else block("conversation", view)
     return "\n\n".join((read, *task("Write down what is worth knowing next time.", source)))

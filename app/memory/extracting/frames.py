@@ -1,7 +1,7 @@
-"""How people say where they live and work, how old they are and what they are called, in other languages than English.
+"""Patterns for how people say where they live and work, their age and their name, in languages other than English.
 
-Only patterns (slots.py). Each is of the speaker or of "the user", and of the present: "yo vivo en Madrid", not "mi
-hermana vive" or "vivía". In scripts with capitals it ends in the first letter of the name that it leads to.
+For slots.py. Each is of the speaker or of "the user", and of the present: "yo vivo en Madrid", not "mi hermana vive" or
+"vivía". In scripts with capitals it ends in the first letter of the name that it leads to.
 """
 
 from typing import Final
@@ -62,7 +62,7 @@ HOME: Final = "|".join(
     )
 )
 _EMPLOYER_ZH: Final = "(?:公司|集团|集團|银行|銀行|医院|醫院|学校|學校|大学|大學|工厂|工廠|酒店)"
-# Only what cannot be a place: who works in Madrid, 在北京工作, may work at Acme too.
+# Only what cannot be a place: somebody who works in Madrid, 在北京工作, may work at Acme too.
 WORKPLACE: Final = "|".join(
     (
         rf"\b[Tt]rabajo para {NAME}|{_U}{_UP_TO} trabaja para {NAME}",

@@ -1,7 +1,7 @@
-"""What a new fact does to those that are known: it says the same, refines one, or contradicts it (docs/facts.md). Pure.
+"""Compares a new fact with the known ones: it says the same, refines one, or contradicts it (docs/facts.md). Pure.
 
-Told from words alone, so that no fact was ever shown to a model that noted another: what is erased with a session was
-in no other session's sight. Where the words do not tell, both stand.
+By words alone, so that no model that notes a fact is shown another: what is erased with a session was in no other
+session's sight. If the words do not tell, both facts stand.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,10 +15,10 @@ from app.kit.words import overlap, terms
 from app.memory.extracting.saying import ASSISTANT, Said, said
 from app.memory.grounding.claims import BEFORE
 
-DENIED_SHARE: Final = 0.5  # of the words in common, where one says it and the other denies it
-BEFORE_SHARE: Final = 0.5  # of the words of a "(before: ...)" that a fact has which it speaks of
+DENIED_SHARE: Final = 0.5  # share of common words from which one text denies what the other claims
+BEFORE_SHARE: Final = 0.5  # of the words of a "(before: ...)": with so many, an old fact may be meant
 HELD_WORDS_MIN: Final = 2
-TURNED_WORDS_MAX: Final = 6  # in what is longer they mostly are of no weight
+TURNED_WORDS_MAX: Final = 6  # in longer texts turning words mostly have no weight
 
 _ATTITUDES: Final = frozenset(terms("like likes love loves enjoy enjoys hate hates dislike dislikes"))
 
@@ -33,7 +33,7 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """``same`` says the new fact already; else it ends those of ``ended``, or was ended itself by ``ended_by``."""
+    """``same``: the known fact that says the same; else the new one ends ``ended``, or is ended by ``ended_by``."""
 
     same: Fact | None = None
     ended: tuple[Fact, ...] = ()
@@ -41,12 +41,12 @@ class Merge:
 
 
 def merge(known: Sequence[Fact], new: NewFact, *, read: Read = said) -> Merge:
-    """The newer wins, by when it came to be true, whichever was noted first.
+    """Decide between a new fact and the known ones: the one that came to be true later wins, whichever was noted first.
 
-    A tool's or a stranger's word neither is the user's nor ends it. One that somebody has ended stands beside all
-    others, as it did.
+    The word of a tool or a stranger neither says the same as the user's nor ends it. A new fact that somebody has ended
+    stands beside all others.
 
-    Who merges several into the same facts gives a ``read`` that remembers what it has read.
+    ``read`` may be a cache, to merge several facts into the same ones.
     """
     if new.valid_to is not None:
         return Merge(same=next((fact for fact in known if fact.says(new)), None))
@@ -71,7 +71,7 @@ def merge(known: Sequence[Fact], new: NewFact, *, read: Read = said) -> Merge:
 
 
 def making_way(known: Iterable[Fact], found: Merge, *, now: datetime) -> Fact | None:
-    """The past fact that ended first, else one that the new one ends. What a caller noted makes way for nothing."""
+    """The fact to delete for room: the past one that ended first, else one that the new one ends; never a caller's."""
     noted = [fact for fact in known if fact.author is Author.EXTRACTOR and fact != found.ended_by]
     own = [fact for fact in noted if all(source.text is not None for source in fact.sources)]
     past = [fact for fact in own if fact.valid_to is not None and fact.valid_to <= now]
@@ -81,10 +81,10 @@ def making_way(known: Iterable[Fact], found: Merge, *, now: datetime) -> Fact | 
 
 
 def said_again(fact: Fact, new: NewFact) -> Fact:
-    """The fact, with what says it too. In a caller's words it rests on what the caller says alone.
+    """The fact with the sources of the new one added. A fact in a caller's words rests on what the caller says alone.
 
-    Where there is no more room the oldest that it was taken from makes way, but for the first, which has its words: the
-    oldest sessions are deleted first, and it goes on with the newest.
+    Beyond SOURCES_MAX the oldest sources that it was extracted from are left out, but for the first, which has its
+    words: the oldest sessions are deleted first.
     """
     others = fact.lacking(new.sources)
     over = max(0, len(fact.sources) + len(others) - SOURCES_MAX)
@@ -95,7 +95,7 @@ def said_again(fact: Fact, new: NewFact) -> Fact:
 
 
 def _related(known: Sequence[Fact], new: NewFact, read: Read) -> list[tuple[Fact, Relation]]:
-    """Also those of another category that were noted in this one: somebody has corrected it."""
+    """The known facts that relate to the new one, in its category now or when noted: somebody may have corrected it."""
     compared = [fact for fact in known if new.category in {fact.category, *(one.category for one in fact.sources)}]
     return [(fact, found) for fact in compared if (found := relation(fact.text, new.text, read=read))]
 
@@ -110,14 +110,14 @@ def _lasted(fact: Fact, at: datetime) -> bool:
 
 
 def relation(old: str, new: str, *, read: Read = said) -> Relation | None:
-    """What ``new`` says of ``old``; None: it speaks of something else."""
-    if old == new:  # also where none of its words tells anything
+    """The relation of ``new`` to ``old``; None: it speaks of something else."""
+    if old == new:  # also without content words
         return Relation.SAME
     before = BEFORE.search(new)
     one, other = read(old), read(BEFORE.sub("", new))
     if _are_apart(one.whose, other.whose):
         return None
-    if one.whose[0] != other.whose[0]:  # one has a name: it may be the user's, or somebody else's
+    if one.whose[0] != other.whose[0]:  # only one names its speaker, who may be the user or somebody else
         return Relation.SAME if _among(_unnamed(one), _unnamed(other)) is Relation.SAME else None
     if before and (gone := read(before[1]).words):
         held = read(BEFORE.sub("", old)).words  # what was before in both is no news
@@ -129,12 +129,12 @@ def relation(old: str, new: str, *, read: Read = said) -> Relation | None:
 
 
 def _are_of_one(old: frozenset[str], new: frozenset[str], gone: frozenset[str]) -> bool:
-    """Whether the rest of the words is of one thing: so many others may have been four hours, or on September 4."""
+    """Whether the other words are of one thing, if a number is gone: "four" may be four hours, or of September 4."""
     return not any(map(_is_exact, gone)) or not old or bool(old & new)
 
 
 def _is_denied(denial: Said, claim: Said) -> bool:
-    """Who does not like blue cheese may like cheese; who has stopped to, whenever that was, does so no more."""
+    """Whether they contradict: one may like cheese but not blue cheese, but not eat what one has stopped to eat."""
     if overlap(denial.claimed, claim.claimed) < DENIED_SHARE:
         return False
     return denial.ceases or denial.claimed - _ATTITUDES <= claim.claimed
@@ -154,7 +154,7 @@ def _among(old: Said, new: Said) -> Relation | None:
 
 
 def _says_it(larger: Said, smaller: Said) -> bool:
-    """Whether all that the second says stands in the first. With one word for another each says what the other lacks.
+    """Whether the first text says all that the second says; not if each has an exact term that the other lacks.
 
     A few words may stand in what says something else: "is vegan" in "cooks vegan dinners for Tom".
     """
@@ -166,17 +166,17 @@ def _says_it(larger: Said, smaller: Said) -> bool:
 
 
 def _are_turned(one: Said, other: Said) -> bool:
-    """Whether one of them has a word that turns it, among few words, and the other has not."""
+    """Whether, among few words, one of them has a turning word that the other lacks."""
     return max(len(one.words), len(other.words)) <= TURNED_WORDS_MAX and one.turns != other.turns
 
 
 def _are_swapped(old: tuple[frozenset[str], frozenset[str]], new: tuple[frozenset[str], frozenset[str]]) -> bool:
-    """The same words with their sides changed: who moved from Porto to Lisbon has moved back."""
+    """Whether they have the same sides in reverse, as for a move from Porto to Lisbon and back."""
     return bool(old[0] & new[1] and old[1] & new[0])
 
 
 def _are_apart(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Two speakers by name, the assistant and anybody else, or what is said of others of theirs."""
+    """Whether they are by two named speakers, by the assistant and somebody else, or about different people."""
     named = all((one[0], other[0])) or ASSISTANT in {one[0], other[0]}
     return one[1] != other[1] or (named and one[0] != other[0])
 
@@ -190,5 +190,5 @@ def _held(words: frozenset[str], by: frozenset[str]) -> float:
 
 
 def _is_exact(term: str) -> bool:
-    """Whether another number says another thing."""
+    """Whether the term has a digit: another number says another thing."""
     return any(character.isdigit() for character in term)

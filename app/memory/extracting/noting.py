@@ -1,7 +1,7 @@
-"""The NoteFacts step: an ended session is read for what is worth knowing of its resource when it is over.
+"""The NoteFacts step: reads an ended session for facts that are worth keeping of its resource.
 
 load -> think -> record, as every step (architecture.md 1.4): how far the session is read moves in the transaction that
-writes the facts, so that what was read is read once. What of it is known already is told by ``merging``.
+writes the facts, so that nothing is read twice. ``merging`` compares them with the known ones.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ class Noting:
         self._config = config
 
     async def run(self, attempt: Attempt) -> Outcome:
-        """Read what comes next of the session. Raises StepFailed; what it raised for is recorded by the engine."""
+        """Read the next part of the session. Raises StepFailed, which the engine records."""
         loaded, rules = attempt.loaded, attempt.rules
         narrowing = Narrowing.of(loaded, EXTRACTED)
         reading = await self._reading(loaded, rules, narrowing)
@@ -83,7 +83,7 @@ class Noting:
                 return await self._record(tx, attempt, reading, noted, read)
 
     async def _reading(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
-        """A shared log is not one session's: of that one its messages are read, those that retention has left."""
+        """The next notes or messages to read. Of a shared log, which is not one session's, the session's messages."""
         if loaded.is_shared:
             return await self._of_messages(loaded, rules, narrowing, after=loaded.facts_seq)
         async with self._means.database.connection() as connection:
@@ -97,7 +97,7 @@ class Noting:
     async def _of_messages(
         self, loaded: Loaded, rules: Rules, narrowing: Narrowing, *, after: int, last: int | None = None
     ) -> Reading:
-        """Of the messages after ``after``, to the newest, or to ``last`` if others follow that are read later."""
+        """The reading of the messages after ``after``, to the newest, or to ``last`` if the others are read later."""
         limit = rules.observer_input_tokens
         found = await self._store.pending_messages(loaded.session_id, after, limit_tokens=limit)
         more = last is not None or (bool(found) and found[-1].seq < loaded.last_seq)
@@ -108,7 +108,7 @@ class Noting:
         return await asyncio.to_thread(unread_messages, loaded, rules, narrowing, left, more=more)
 
     async def _think(self, attempt: Attempt, reading: Reading, narrowing: Narrowing) -> Verdict | None:
-        """Judged lines, as ``Calling.accepted``. What the model does not read alone is read without one."""
+        """Judged lines, as ``Calling.accepted``. A part that the model fails at alone is read by the built-in one."""
         rules, redact = attempt.rules, self._means.redaction.of(attempt.loaded.tenant)
         messages = await asyncio.to_thread(redacted_messages, reading.messages, redact)
         source = ExtractorInput(
@@ -145,16 +145,16 @@ class Noting:
         return Outcome.FULL if without_room else Outcome.RECORDED
 
     async def _unchanged(self, tx: Tx, session_id: UUID, reading: Reading) -> bool:
-        """Whether it is still to be read from there, and the messages are what was read.
+        """Whether the session is still to be read from there, and its messages are those that were read.
 
-        Of the log a change would have taken the lease.
+        A change of the log would have taken the lease.
         """
         if await noting_store.read_up_to(tx, session_id) != reading.from_seq - 1:
             return False
         return await locking_store.still_said(tx, session_id, reading.messages)
 
     async def _read_known(self, loaded: Loaded, noted: Sequence[NewFact]) -> Read:
-        """The words of what is known are read before any row is locked: of 1,000 facts they take seconds."""
+        """Read the words of the known facts before any row is locked: of 1,000 facts they take seconds."""
         read = cache(said)
         if noted and loaded.resource_id is not None:
             known = await self._facts.all(loaded.tenant, loaded.resource_id)
@@ -162,7 +162,7 @@ class Noting:
         return read
 
     async def _merge(self, tx: Tx, loaded: Loaded, noted: Sequence[NewFact], read: Read) -> int:
-        """Answers for how many of the facts there was no room."""
+        """Write the facts. Answers for how many there was no room."""
         if not noted or loaded.resource_id is None:
             return 0
         tenant, resource, without_room = loaded.tenant, loaded.resource_id, 0
@@ -190,7 +190,7 @@ class Noting:
     async def _has_room(
         self, tx: Tx, tenant: str, resource: str, known: dict[int, Fact], found: Merge, *, now: datetime
     ) -> bool:
-        """Whether one more fact may be, which does ``found``; another makes way for it if need be."""
+        """Whether there is room for one more fact with the effect ``found``; another is deleted for it if need be."""
         if len(known) < self._config.facts_max:
             return True
         gone = making_way(known.values(), found, now=now)
@@ -205,12 +205,12 @@ class Noting:
 
 @cache
 def _secrets() -> Redact:
-    """By their forms; loaded when the first fact is noted."""
+    """The redactor by patterns, loaded when the first fact is noted."""
     return pattern_redactor()
 
 
 def _without_secrets(items: Iterable[Item]) -> list[Item]:
-    """Those that tell no secret: it stays in its conversation, whether or not it is redacted there."""
+    """The items without a secret: it stays in its conversation, whether or not it is redacted there."""
     return [item for item in items if _secrets()(told := _as_assigned(item.whole_text)) == told]
 
 

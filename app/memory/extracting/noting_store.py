@@ -9,10 +9,10 @@ from app.memory.records import Loaded
 from app.memory.rows import ranges_of
 from app.sessions.sharing_store import waiting
 
-# What was read meanwhile may be to be read again, as a message was replaced or a session deleted. It is held.
+# What was read may have to be read again, as a message was replaced or a session deleted meanwhile. The row is locked.
 READ = "/* facts_read */ SELECT facts_seq FROM sessions WHERE id = $1"
 
-# What only the summary tells: messages that left for it before they were observed.
+# The messages that only the summary tells: they left for it before they were observed.
 UNTOLD = """/* untold */
 SELECT m.covers FROM sessions s JOIN messages m ON m.session_id = s.id AND m.seq = s.summary_seq WHERE s.id = $1
 """
@@ -29,7 +29,7 @@ async def untold(tx: Tx, session: UUID) -> Ranges:
 
 
 async def read_up_to(tx: Tx, session: UUID) -> int | None:
-    """The last message that was read; None where the session is gone."""
+    """The last message that was read; None if the session is gone."""
     seq: int | None = await tx.fetchval(READ, session)
     return seq
 

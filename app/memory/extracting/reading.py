@@ -1,8 +1,8 @@
-"""What of an ended session is read for facts at once, and what its lines are as facts (docs/facts.md). Pure.
+"""Selects what one call reads of an ended session, and makes facts of the lines it gives (docs/facts.md). Pure.
 
-It is read in the order of its messages, what there is of the log first: the chunks that are not read yet, as many as
-one call takes, and once there is none, the messages behind them that nobody has observed. Messages between chunks that
-left for a summary before they were observed are read in their place.
+A session is read in the order of its messages: first the chunks of its log that are not read yet, as many as one call
+takes, then the messages behind them that are not observed. Messages between chunks that left for a summary before they
+were observed are read in their place.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ from app.memory.trust import WITHHELD
 from app.sessions.model import Message
 
 Chunk: TypeAlias = Observation | Reflection
-CITED_SHARE: Final = 0.5  # of a line's words: where so many are said, it is from there
+CITED_SHARE: Final = 0.5  # of a line's words: a source with so many of them may be the line's
 _SPEAKERS: Final = frozenset(terms("user assistant"))
 
 _CATEGORIES: Final = {
@@ -40,7 +40,7 @@ _CATEGORIES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The messages ``from_seq``..``to_seq``, as ``chunks`` of the log or as a ``span`` of them; neither: nothing."""
+    """The messages ``from_seq``..``to_seq``, as ``chunks`` of the log or as a ``span``; neither: nothing to read."""
 
     from_seq: int
     to_seq: int
@@ -49,7 +49,7 @@ class Reading:
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """The lines of the chunks, but for those that tell only of what was read before."""
+        """The lines of the chunks, but for those that only cite messages that were read before."""
         return tuple(item for chunk in self.chunks for item in chunk.items if self._is_new(item))
 
     @property
@@ -61,7 +61,7 @@ class Reading:
 
 
 def first_unread(loaded: Loaded, ranges: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
-    """The first of these ranges of messages, in their order, as far as it is not read yet."""
+    """The unread part of the first of these ranges that has one, in their order."""
     unread = ((max(first, loaded.facts_seq + 1), last) for first, last in ranges)
     return next(((first, last) for first, last in unread if first <= last), None)
 
@@ -69,7 +69,7 @@ def first_unread(loaded: Loaded, ranges: Iterable[tuple[int, int]]) -> tuple[int
 def unread_chunks(
     loaded: Loaded, rules: Rules, narrowing: Narrowing, *, before: tuple[int, int] | None = None
 ) -> Reading | None:
-    """The oldest chunks that are not read yet, live and observed ahead, at least one; None where all are.
+    """The oldest unread chunks, live and buffered, at least one; None if there are none.
 
     Only those that begin ``before`` a range of messages that is not read yet either.
     """
@@ -93,9 +93,9 @@ def unread_chunks(
 def unread_messages(
     loaded: Loaded, rules: Rules, narrowing: Narrowing, messages: Sequence[Message], *, more: bool
 ) -> Reading:
-    """The oldest of ``messages``, which nobody has observed. ``more``: others come after them.
+    """The oldest of ``messages``, which are not observed. ``more``: others come after them.
 
-    They were read after the memory was, so some may have come since.
+    They were loaded after the memory was, so some may have come since.
     """
     first = loaded.facts_seq + 1
     limit = rules.observer_input_tokens
@@ -110,16 +110,16 @@ def unread_messages(
 def new_facts(
     items: Iterable[Item], reading: Reading, loaded: Loaded, *, timezone: ZoneInfo, facts_max: int
 ) -> list[NewFact]:
-    """The lines as facts, the first so many. One that is not certain becomes none."""
+    """The first ``facts_max`` lines as facts, uncertain ones left out."""
     said = {message.seq: message for message in reading.messages}
     sure = [item for item in items if not item.uncertain and item.text != WITHHELD][:facts_max]
     return [_fact(item, reading, loaded, said, timezone) for item in _cited(sure, reading)]
 
 
 def _cited(items: Sequence[Item], reading: Reading) -> Sequence[Item]:
-    """The lines, those without a citation with that of what says most of their words, the last that does.
+    """The lines; one without a citation gets that of the last source that has most of its words.
 
-    A model may leave it out. Of what no message tells nobody could take anything back: the next reading would note it.
+    A model may leave it out. A fact that no message tells could not be taken back: the next reading would note it.
     """
     if all(item.cited for item in items):
         return items
@@ -173,9 +173,9 @@ def _fact(item: Item, reading: Reading, loaded: Loaded, said: dict[int, Message]
 
 
 def _time_before(item: Item, cites: Sequence[int], reading: Reading) -> str | None:
-    """The time of a line without one: the last that the log shows on its day, up to its messages.
+    """The time for a line without one: the last that the log shows on its day, up to its messages.
 
-    A line shows one only where minutes have passed, so that it would seem to be older than the line before it.
+    The log shows a time only after minutes have passed; without it the line would seem older than the line before it.
     """
     first = min(cites, default=0)
     of_day = (line for line in reading.items if line.time and line.day == item.day)
@@ -183,14 +183,14 @@ def _time_before(item: Item, cites: Sequence[int], reading: Reading) -> str | No
 
 
 def _observations(chunks: Iterable[Chunk], cites: Iterable[int]) -> Iterator[int]:
-    """The notes that tell of the messages."""
+    """The ids of the observations that cover the messages."""
     for chunk in chunks:
         if isinstance(chunk, Observation) and any(chunk.from_seq <= seq <= chunk.to_seq for seq in cites):
             yield chunk.id
 
 
 def _true_from(item: Item, cites: Sequence[int], said: dict[int, Message], timezone: ZoneInfo) -> datetime | None:
-    """The line's day and time; without a time when it was said, if that was on the day. None: nothing tells it."""
+    """The line's day and time; without a time, when it was said, if that was on the day. None: it is not known."""
     day = parse_day(item.day)
     if day is not None and day.year == MINYEAR:  # "0001-01-01" stands for none, and in the east is before all time
         day = None

@@ -1,4 +1,4 @@
-"""What the text of a fact says, in the terms in which it is compared with another (docs/facts.md). Pure."""
+"""Parses the text of a fact into the terms by which it is compared with another (docs/facts.md). Pure."""
 
 import re
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from app.memory.extracting.slots import Spoken, other, spoken_of
 from app.memory.grounding.claims import BEFORE
 from app.memory.trust import USERS
 
-# What denies and is no content of its own.
+# Negations, which are no content.
 _DENIALS: Final = "nicht ne pas não non niet не нет değil لا لم ليس ليست नहीं ya já mehr plus più mais"
-# What other languages say of the speaker and of the present, as "I" and "now" are no content in English.
+# "I" and "now" in other languages, which are no content in English either.
 _PRESENT: Final = "ich yo je eu io jetzt inzwischen ahora maintenant agora adesso en em la"
 _FRAME: Final = frozenset(
     terms(f"assistant currently today recently lately these days anymore longer before {USERS} {_DENIALS} {_PRESENT}")
@@ -39,7 +39,7 @@ _CEASED: Final = lazy_pattern(
 # French runs "ne" and "je" into the word behind them; Chinese has no blanks around what denies.
 _ELIDED: Final = lazy_pattern(r"\b([nj])['’](?=\w)", re.IGNORECASE)
 _DENIAL_ZH: Final = lazy_pattern(r"(?<!差)[不没沒](?![错錯但仅僅过過断斷少同管])")
-# What denies in Korean goes with the ending of its verb, which is another one then: 먹어요, 먹지 않아요.
+# Korean denies with the ending of the verb, which then is another one: 먹어요, 먹지 않아요.
 _HANGUL: Final = lazy_pattern("[가-힣]")
 _DENIAL_KO: Final = lazy_pattern(
     r"지(?:는|도)? ?(?:않|못)[가-힣]*|(?<![가-힣])(?:안|못) (?=[가-힣])|(?<![가-힣])더 ?이상 |(?<![가-힣])이제(?:는)? "
@@ -52,20 +52,20 @@ _STEM_VOWELS_KO: Final = {6: 20, 14: 13, 9: 8}  # of 마셔, 배워 and 봐: 마
 _VOWELS_KO, _FINALS_KO = 21, 28
 _HANGUL_FIRST: Final = 0xAC00
 _FINALS_OF_ENDINGS: Final = {4, 17}  # of 마신다 and 마십니다
-# Words that tell nothing by themselves and turn what is told: "had a dog", "may have", "works before noon"; not May.
+# Words that are no content and turn what is told: "had a dog", "may have", "works before noon"; not May.
 _TURNING: Final = lazy_pattern(
     r"\b(?:had|was|were|may|might|maybe|perhaps|probably|will|would|could|should|few|many|only|before|after|out|off|under"
     r"|below|over|above|up|down|more|less|most|least|always|often|sometimes|rarely|seldom)\b"
 )
-# What stands on one side, and what on the other: "from Porto to Lisbon", "tea over coffee".
+# Two sides of a statement: "from Porto to Lisbon", "tea over coffee".
 _SIDES: Final = lazy_pattern(
     r"\bfrom ((?:\S+ ){1,4}?)to ((?:\S+ ?){1,3})|\bprefer\w* ((?:\S+ ){1,4}?)to ((?:\S+ ?){1,3})"
     r"|((?:\S+ ){1,3})(?:over|than|instead of) ((?:\S+ ?){1,3})"
 )
 _SIDED: Final = (" over ", " than ", " instead of ", "from ", "refer")  # one of these is in all of them
-# Of one of these every sign counts, also those that are no word or a common one: ana@example.com, orders-us, vitamin B.
+# Terms in which every sign counts, also if it is no word or a common one: ana@example.com, orders-us, vitamin B.
 _EXACT: Final = lazy_pattern(r"\b\w++(?:[-.@/:+]++\w++)+|(?<=\w )[A-HJ-Z]\b(?!['’])", re.ASCII)
-# Of whom it may be instead, in other languages than slots.py knows.
+# Relatives whom it may be about instead, in languages that slots.py does not know.
 _RELATIVE: Final = lazy_pattern(
     r"\b(?:mutter|vater|eltern|schwester|bruder|sohn|tochter|ehefrau|ehemann|mère|père|sœur|frère|fille"
     r"|épouse|madre|padre|padres|hermana|hermano|hijo|hija|esposa|esposo|marido|mãe|irmã|irmão|filho|filha"
@@ -76,14 +76,14 @@ _RELATIVE: Final = lazy_pattern(
     r"|妈妈|爸爸|母亲|父亲|父母|姐姐|妹妹|哥哥|弟弟|儿子|女儿|妻子|老婆|丈夫|老公|媽媽|母親|父親|兒子|女兒|両親|息子|娘|妻|夫|兄|姉|弟|妹"
     r"|어머니|아버지|부모님?|엄마|아빠|언니|누나|오빠|형님|남동생|여동생|동생|아들|딸|아내|남편"
 )
-# Of which of two it is: "my other sister", "la otra cita".
+# Which of two it is about: "my other sister", "la otra cita".
 _OTHER: Final = lazy_pattern(
     r"\b(?:other (?!hand\b|day\b|than\b)|another |otr[oa] |outr[oa] |altr[oa] |(?:l['’])?autre |andere[nrsm]? "
     r"|друг\w+ )"
     r"(?=[^\W\d])|(?<![가-힣])다른 |另一|もう一"
 )
 _TOGETHER: Final = lazy_pattern(r"\band (?:i|user)\b", re.IGNORECASE)
-# Of what is nobody's alone it does not matter who says it: "the budget", "our deadline".
+# The speaker does not matter for what is nobody's alone: "the budget", "our deadline".
 _NAMED: Final = lazy_pattern(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGNORECASE)
 ASSISTANT: Final = "assistant"
 _BY_ASSISTANT: Final = lazy_pattern(rf"^(?:the )?{ASSISTANT}\b", re.IGNORECASE)
@@ -91,11 +91,11 @@ _BY_ASSISTANT: Final = lazy_pattern(rf"^(?:the )?{ASSISTANT}\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a text says: its content words, whether it denies, or that it was so once, what of somebody it speaks of.
+    """What a text says: its content words, whether it denies something or tells that it ceased, and its slots.
 
-    ``claimed``: the words of what is claimed or denied. ``whose``: who says it, where they have a name, and of whom,
-    where it is not of themselves. ``sides``: the words on either side, where it matters which is which. ``turns``: what
-    turns it and is no content. ``exact``: addresses, paths, identifiers. ``is_other``: it is of another one of several.
+    ``claimed``: the words of the claim or denial. ``whose``: the speaker, if named, and the person it is about, if
+    another. ``sides``: the words on either side, if it matters which is which. ``turns``: turning words, which are no
+    content. ``exact``: addresses, paths, identifiers. ``is_other``: it is of another one of several.
     """
 
     words: frozenset[str]
@@ -131,7 +131,7 @@ def said(text: str) -> Said:
 
 
 def _plain_korean(text: str) -> str:
-    """Its verbs by their stems, without what denies them: 마시지 않아요 and 마셔요 as 마시."""
+    """The text with Korean verbs by their stems, without negation: 마시지 않아요 and 마셔요 as 마시."""
     text = _DENIAL_KO.sub("", text)
     for denial, claim in (("없", "있"), ("못해", "해"), ("싫어", "좋아")):
         text = text.replace(denial, claim)
@@ -151,7 +151,7 @@ def _stem_ko(ending: re.Match[str]) -> str:
 
 
 def _speaker(text: str) -> str:
-    """By the name before what is said; none is who is called the user there."""
+    """The speaker by the name before the text; "" for the user."""
     if _BY_ASSISTANT.match(text):
         return ASSISTANT
     named = _NAMED.match(text)

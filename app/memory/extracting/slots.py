@@ -1,8 +1,8 @@
-"""What a person has one of at a time, as a sentence says it: home, work, name, age, a wish (docs/facts.md). Pure.
+"""Finds what a person has one of at a time in a sentence: home, work, name, age, a wish (docs/facts.md). Pure.
 
-Told from frames of a subject, a verb and what must follow it, not from a word alone: "I live in Porto" says where
-somebody lives; "my living room", "I lived in Tokyo" and "I live with two friends" do not. Where there is no frame, the
-sentence says nothing of such a thing. Those of other languages than English (frames.py) are fewer, and of the user.
+By frames of a subject, a verb and what must follow it, not by a word alone: "I live in Porto" says where somebody
+lives; "my living room", "I lived in Tokyo" and "I live with two friends" do not. Without a frame the sentence says
+nothing of such a thing. Frames of languages other than English (frames.py) are fewer, and of the user only.
 """
 
 import re
@@ -14,7 +14,7 @@ from app.kit.patterns import lazy_pattern
 from app.kit.words import terms
 from app.memory.extracting import frames
 
-Slot: TypeAlias = tuple[str, str, str]  # what it is, of which of them, and whose: "" the user's, or a name's, or kin's
+Slot: TypeAlias = tuple[str, str, str]  # its kind, which of several, and whose: "" the user's, or a name's, or kin's
 
 EARLY_WORDS: Final = 3  # a sentence names early what it is about
 _OTHERS: Final = (
@@ -24,16 +24,16 @@ _OTHERS: Final = (
     " friend friends colleague coworker boss manager neighbour neighbor roommate flatmate landlord"
     " dog dogs puppy cat cats kitten pet pets horse parrot rabbit"
 )
-# Who is not the speaker: what is said of them says nothing of the user, nor of one of the others.
+# Others than the speaker: what is said of one of them says nothing of the user, nor of another one.
 OTHERS: Final = frozenset(terms(_OTHERS))
-# Several words for one of them.
+# Words that mean the same.
 _ALIKE: Final = {
     other: first
     for words in ("mother mom mum mama", "father dad papa", "child children kid kids", "grandmother grandma granny")
     for first, *others in [list(terms(words))]
     for other in others
 }
-# Words that begin to speak of something; before them it is said whose it is.
+# Words that begin the statement; before them it is said whose it is.
 _OPENING: Final = frozenset(
     terms(
         "live lives lived living move moved moves moving reside resides relocate relocated work works working job"
@@ -41,10 +41,10 @@ _OPENING: Final = frozenset(
         " chose chosen choose settled deadline due birthday scheduled appointment budget address phone email timezone"
     )
 )
-# Of these the object is only a word at the end, which may be of another thing: two decisions about Oslo.
+# Kinds whose object is only a word at the end, which may be of another thing: two decisions about Oslo.
 _LOOSE: Final = frozenset({"choice", "chosen"})
 ALIKE_MIN: Final = 0.4
-# One of each thing: "the deadline of the report" names it first, "prefers a window seat" last.
+# One for each object, which is the first word or the last: "the deadline of the report", "prefers a window seat".
 _EARLY: Final = {
     term: (kind, at)
     for kind, at, words in (
@@ -89,10 +89,10 @@ _YEARS: Final = r"(?:about |almost |nearly )?\d{1,3}(?: years?[ -]old\b|[.!]?$)"
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """``kinds`` of what is told; ``ends`` more where it is news: who started as a nurse is no longer at the bank.
+    """A pattern of sentences that tell these ``kinds`` and, as news, ``ends`` others: a new job ends that at the bank.
 
-    ``verbs``: every sentence of the frame holds one, which is quick to see; none are named where they are too many.
-    ``copula``: only behind "is" or "am".
+    ``verbs``: every sentence of the frame has one, which is a quick check; empty if they are too many. ``copula``: only
+    behind "is" or "am".
     """
 
     kinds: tuple[str, ...]
@@ -179,7 +179,7 @@ _LONG_AGO: Final = lazy_pattern(
     r"(?i:\bwhen (?:i|we|he|she|they|(?:the )?user) (?:was|were)\b|\bas an? (?:child|kid|baby|boy|girl|teen\w*)\b"
     r"|\bin (?:the )?19\d\d)"
 )
-# Of the frames of other languages, which do not say what may stand before or within them.
+# Negations, for the frames of other languages, which do not say what may stand before or within them.
 _NOT: Final = lazy_pattern(
     r"\b[Nn]o\b(?! [A-ZÀ-ÖØ-Þ])|(?i:\b(?:non|não|ne|n['’]|nicht(?!.{1,60}\bsondern )|niet|не|nunca|jamás|nie|nooit"
     r"|jamais|никогда)(?!\w)|\bkein)"
@@ -198,9 +198,9 @@ _OF_NONE: Final = frozenset({"", "my", "our", "the", "a", "s", "new", "current",
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """``ends``: where another sentence told one of these, this one took its place; among them what it ``tells``.
+    """The slots of a sentence: those it ``tells``; ``ends``: these, and others whose earlier values it replaces.
 
-    ``values``: of some of them the name that it gives, by which two sentences may tell the same.
+    ``values``: for some slots the name that it gives, by which two sentences may tell the same.
     """
 
     tells: frozenset[Slot]
@@ -215,7 +215,7 @@ class Spoken:
 
 
 def spoken_of(text: str, words: Sequence[str]) -> Spoken:
-    """``text`` without who says it, and its content ``words``."""
+    """The slots of a sentence, of its ``text`` without the speaker, and its content ``words``."""
     if _SUPPOSED.match(text):
         return Spoken(frozenset(), frozenset(), frozenset())
     found = [(frame, match) for frame in _FRAMES if (match := _found(frame, text))]
@@ -231,14 +231,14 @@ def spoken_of(text: str, words: Sequence[str]) -> Spoken:
 
 
 def other(words: Sequence[str]) -> str:
-    """The first word for somebody else before what the words speak of, or early on: "my sister lives in Porto"."""
+    """The first word for somebody else before the statement begins, or early on: "my sister lives in Porto"."""
     early = words[:EARLY_WORDS]
     end = next((at for at, word in enumerate(early) if word in _OPENING), len(early))
     return next((_ALIKE.get(word, word) for word in early[:end] if word in OTHERS), "")
 
 
 def _found(frame: _Frame, text: str) -> re.Match[str] | None:
-    """What was, and is no more or is not, is not told: "lived in Tokyo", but "has lived in Tokyo"."""
+    """The match, unless it is denied or past: "lived in Tokyo" is, "has lived in Tokyo" is not."""
     if not frame.verbs:
         return next((match for match in frame.pattern.finditer(text) if not _is_denied(match, text)), None)
     match = frame.pattern.search(text) if any(verb in text for verb in frame.verbs) else None
@@ -256,7 +256,7 @@ def _is_denied(match: re.Match[str], text: str) -> bool:
 
 
 def _whose(match: re.Match[str]) -> tuple[str, str]:
-    """Of which of several it is, and whose."""
+    """Which of several it is, and whose."""
     held = {name: (value or "").strip().casefold() for name, value in match.groupdict().items()}
     kin = next(terms(held["kin"]), "") if held.get("kin") else ""
     who = _ALIKE.get(kin, kin) or held.get("named", "") or held.get("owner", "")
@@ -265,13 +265,13 @@ def _whose(match: re.Match[str]) -> tuple[str, str]:
 
 
 def _value(text: str, match: re.Match[str]) -> str:
-    """The name that the frame leads to: a frame ends in its first letter. "" where it is none."""
+    """The name that the frame leads to: a frame ends in its first letter. "" if there is none."""
     name = _VALUE.match(text, match.end() - 1)
     return "" if name is None else name[0].casefold()
 
 
 def _early(words: Sequence[str]) -> Iterator[Slot]:
-    """What one of the first words speaks of, with its object: there is one for each."""
+    """The slot that one of the first words speaks of, with its object."""
     for at, word in enumerate(words[:EARLY_WORDS]):
         if (kind := _EARLY.get(word)) is not None:
             rest = [other for other in (*words[:at], *words[at + 1 :]) if other not in _TITLES]
