@@ -1,8 +1,8 @@
-"""What a sentence does: decides, prefers, plans, reports an error or an outcome, asks, or only keeps the talk going.
+"""Cues for what a sentence does: decide, prefer, plan, report an error or an outcome, ask, or only keep the talk going.
 
-Cues are surface words in English, Chinese, Japanese and Korean, and in ``european_cues`` of five other languages; of
-decisions, wishes and corrections also some in Polish, Russian, Arabic and Hindi. Elsewhere the signals of ``scoring``
-that need no vocabulary (numbers, names, novelty) still hold.
+Cues are surface words in English, Chinese, Japanese and Korean, and in ``european_cues`` of five other languages; for
+decisions, wishes and corrections also some in Polish, Russian, Arabic and Hindi. In other languages the signals of
+``scoring`` that need no vocabulary (numbers, names, novelty) still hold.
 """
 
 import re
@@ -15,10 +15,10 @@ from app.memory.model import Tag
 
 @dataclass(frozen=True, slots=True)
 class _Cue:
-    """Searched in lowered text, and in two patterns: ignoring case costs twice as much, and so does either in one.
+    """Words to find in lower-case text, as two patterns: ignoring case, or joining the two, costs twice as much.
 
-    An English one does not hold behind what ``unless`` finds at the end of the words before it, nor a ``european`` one
-    behind what denies it there, where it is of what can be ``undone``.
+    A match of ``english`` does not count if ``unless`` matches at the end of the words before it, nor one of
+    ``european`` if ``undone`` does.
     """
 
     english: re.Pattern[str]
@@ -54,22 +54,22 @@ def _cue(
     return _Cue(lazy_pattern(rf"\b(?:{english})\b"), lazy_pattern(other), also, unless, undone)
 
 
-# What somebody else said or wrote, a line of their mail too, or a caption: its words say nothing of the sentence they
-# stand in. Its length is bounded: else the rest of the text would be searched for the end of each that has none.
+# Quotations, quoted lines of a mail, and captions: their words say nothing of the sentence they stand in. The length is
+# bounded: else the rest of the text would be searched for the end of each that has none.
 _NOT_OWN = lazy_pattern(
     r'"[^"]{12,400}"|“[^“”]{12,400}”|„[^“”]{12,400}[“”]|«[^«»]{12,400}»|[「『][^「」『』]{6,400}[」』]'
     r"|^\[[^\[\]]*\]$|^> .*"
 )
 
-# Behind a word of so many letters that is looked for, as few sentences have it.
+# Lookbehinds from behind a word of so many letters: few sentences have the word, so that they are rarely tried.
 _NOT_BEFORE = "".join(rf"(?<!{no} \w{{{n}}})" for n in (4, 6, 7) for no in ("n['’]t", "not", "never", "yet"))
 _DECISION = _cue(
-    # What must not stand before a word is looked for behind it: few sentences have the word.
+    # What must not stand before a word is checked behind it: few sentences have the word.
     r"(?:decided|agreed(?= (?:to|on|that)\b)|(?:made|took)(?= (?:my|our|the|a) (?:final )?decision\b))"
     rf"{_NOT_BEFORE}|(?:my|our|final) decision (?:is|was)|decision:|we agreed|chose|settled on"
     r"|going with(?<!keep going with)(?<!keeps going with)"
     r"|go with(?<!to go with)|(?:gonna|going to|want to|like to) go with|let's use|opted|made up my mind"
-    # Consent, which settles what was offered in words that were said before.
+    # Consent, which settles an offer made in earlier words.
     r"|please (?:\w+ )?(?:proceed|go ahead|cancel|book|use|change|upgrade|downgrade|update|remove|add|charge)"
     r"|go ahead (?:and|with)|proceed with|i confirm"
     r"|let's (?:just )?(?:proceed|cancel|book|go ahead|move on|stick with)",
@@ -79,7 +79,7 @@ _DECISION = _cue(
     european_cues.DECISION,
     undone=european_cues.UNDONE,
 )
-# What may stand between a person and what they like: "I got stuff like this" and "I feel like it" tell no taste.
+# Between a person and what they like: "I got stuff like this" and "I feel like it" tell no taste.
 _ADVERB = (
     r"(?: (?:really|also|do|did|does|still|just|always|never|even|quite|often|both|all|only|actually|used to|would"
     r"|too|rather|\w+ly))"
@@ -116,13 +116,13 @@ _ISSUE = _cue(
     european_cues.ISSUE,
     undone=european_cues.UNDONE,
 )
-# What is not done, may be, or is to be: it stands before the cue in its clause.
+# Words before a cue, in its clause, by which it is not done, may be, or is to be.
 _UNDONE = lazy_pattern(
     r"(?:n['’]t|\b(?:not|never|cannot|none|nobody|to be"
     r"|(?:can|could|may|might|must|should|would|will)(?: \w+)? (?:be|have)"
     r"|to get|to have|trying|yet to|once|until|unless|if|whether|when (?:you|it)|after you))\b[^,.;!?]{0,30}$"
 )
-BEFORE = 60  # characters that are looked at
+BEFORE = 60  # characters before a cue that are searched
 _OUTCOME = _cue(
     r"finished|completed|done|fixed(?<!\bmy fixed)(?<!\bno fixed)(?<!\ba fixed)(?<!\bthe fixed)"
     r"(?! (?:prices?|expenses|costs?|rates?|income|home|assets?|schedule))|resolved|solved|succeeded|successfully"
@@ -166,7 +166,7 @@ _FIRST_PERSON = _cue(
     european_cues.FIRST_PERSON,
 )
 _QUESTION = lazy_pattern(r"[?？؟][\"'”’」』）)\]]*$|(?:까|니|나요|가요|어때|ですか|ますか|吗|呢)[.。]?$")
-# Typed in haste a question has no mark; what has another mark is "What matters to me is my family."
+# Questions typed without a mark; with another mark it is no question: "What matters to me is my family."
 _UNMARKED_QUESTION = lazy_pattern(
     r"(?:(?:and|but|so|ok|okay|hey|hi|also),? )?"
     r"(?:(?:how|what|why|where|who|when|which)(?:'s)? (?:can|could|do|does|did|is|are|was|were|should|would|will|to"
@@ -225,7 +225,7 @@ _OPINION = lazy_pattern(
 
 
 def tag_of(sentence: str) -> Tag:
-    """The first tag whose cue its own words carry; what carries none, and a question, is a fact."""
+    """The first tag whose cue is in its own words; a question, or a sentence without a cue, is a fact."""
     if is_question(sentence):
         return Tag.FACT
     own = own_words(sentence)
@@ -233,7 +233,7 @@ def tag_of(sentence: str) -> Tag:
 
 
 def own_words(sentence: str) -> str:
-    """The sentence without what it quotes, titles of some words among that; all of a caption is quoted."""
+    """The sentence without its quotations, longer titles included; a caption is all quotation."""
     return _NOT_OWN.sub(" ", sentence)
 
 
@@ -242,17 +242,17 @@ def is_first_person(sentence: str) -> bool:
 
 
 def is_correction(sentence: str) -> bool:
-    """It takes back what was said before it."""
+    """Whether it takes back what was said before."""
     return not is_question(sentence) and _CORRECTION.is_in(own_words(sentence))
 
 
 def is_admission(sentence: str) -> bool:
-    """The speaker says to have been wrong."""
+    """Whether the speaker admits to have been wrong."""
     return _ADMISSION.is_in(own_words(sentence))
 
 
 def is_own_deed(sentence: str) -> bool:
-    """It tells that something was done, not how things are done: of an assistant, which mostly explains."""
+    """Whether it tells that something was done, not how things are done: for an assistant, which mostly explains."""
     return _OWN_DEED.is_in(own_words(sentence))
 
 
@@ -275,7 +275,7 @@ def is_pleasantry(sentence: str) -> bool:
 
 
 def is_reaction(sentence: str) -> bool:
-    """It speaks of the other's words or of the other, and asserts nothing of the speaker."""
+    """Whether it is about the other or their words, and asserts nothing of the speaker."""
     if _OPINION.match(sentence) is not None:
         return True
     if is_second_person(sentence) and not is_first_person(sentence):
@@ -284,7 +284,7 @@ def is_reaction(sentence: str) -> bool:
 
 
 def _asserts(sentence: str) -> bool:
-    """What begins with a greeting may tell something: "Hola, me llamo Ana", "No como carne"."""
+    """Whether it tells something, as it may behind a greeting: "Hola, me llamo Ana", "No como carne"."""
     telling = (european_lasting.PROFILE, european_cues.PREFERENCE, european_cues.DECISION)
     return any(european.has(sentence, cue) for cue in telling)
 

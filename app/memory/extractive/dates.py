@@ -1,6 +1,6 @@
-"""Relative dates made absolute: "yesterday" said on 8 May 2023 becomes "yesterday (7 May 2023)".
+"""Makes relative dates absolute: "yesterday" said on 8 May 2023 becomes "yesterday (7 May 2023)".
 
-Only what follows from the time of the message is resolved; a phrase that could mean two days is left alone, and so is
+Only what follows from the time of the message is resolved. A phrase that could mean two days is left alone, and so is
 one that says how long: "the past month" is no month of the calendar.
 """
 
@@ -14,7 +14,7 @@ from app.kit.days import SHORT_MONTHS, WEEKDAYS
 from app.kit.patterns import lazy_pattern
 
 Meaning: TypeAlias = Callable[[re.Match[str], date], str]
-"""The date that a phrase stands for, as it is written. Raises ValueError or OverflowError where it stands for none."""
+"""The date that a phrase stands for, as it is written. Raises ValueError or OverflowError if it stands for none."""
 Rule: TypeAlias = tuple[re.Pattern[str], Meaning]
 
 _NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -29,7 +29,7 @@ _COUNT = rf"(\d{{1,3}}|a couple of|couple of|an?|{'|'.join(_NUMBER_WORDS)})"
 _UNIT = r"(day|week|month|year)s?"
 _WEEKDAY = r"(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
 
-# What tells that "in two weeks" is still to come, and not how long something took or, as "times", how often it is.
+# Words by which "in two weeks" is still to come, and not how long something took or, as "times", how often it is.
 _COMING = lazy_pattern(
     r"\b(?:will|going to|gonna|due|coming|upcoming|starts?|ends?(?! up)|leaves?|leaving|mov(?:es?|ing)|expires?"
     r"|plan(?:s|ning)?|next)\b|['’]ll\b|(?:\b(?:is|are)|['’](?:s|re|m)) (?:only |just |about )?$",
@@ -37,13 +37,13 @@ _COMING = lazy_pattern(
 )
 _RATE = lazy_pattern(r"\b(?:times|once|twice|many|much)\b", re.IGNORECASE)
 _CLAUSE_END = lazy_pattern(r"[.!?,;:]|\b(?:and|but)\b", re.IGNORECASE)
-# Before a count it makes another, or a range, of it: "twenty-five", "1.5", "half a", "two or three", "over 30".
+# Text before a count that makes it another count or a range: "twenty-five", "1.5", "half a", "two or three", "over 30".
 _NOT_ALL = lazy_pattern(
     rf"(?:\d|\b(?:half|{'|'.join(_NUMBER_WORDS)}|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred))"
     r"(?:[.,/–-]| (?:(?:and|or|to) )?)$|\b(?:over|under|(?:more|less) than|at least) $",
     re.IGNORECASE,
 )
-_LOOK_BACK = 16  # characters: no shorter than what that finds
+_LOOK_BACK = 16  # characters: no shorter than a match of _NOT_ALL
 
 
 def resolved(text: str, said_on: date) -> str:
@@ -56,7 +56,7 @@ def resolved(text: str, said_on: date) -> str:
 def _with_date(match: re.Match[str], *, meaning: Meaning, said_on: date) -> str:
     try:
         return f"{match[0]} ({meaning(match, said_on)})"
-    except (OverflowError, ValueError):  # outside the calendar, or it could mean two days: the phrase says all there is
+    except (OverflowError, ValueError):  # outside the calendar, or ambiguous: the phrase says all there is
         return match[0]
 
 
@@ -69,7 +69,7 @@ def _by(count: int, unit: str) -> Meaning:
 
 
 def _in_month(count: int) -> Meaning:
-    """The month, or the day of it that is named."""
+    """The month, or the day of it that the phrase names."""
 
     def meaning(match: re.Match[str], said_on: date) -> str:
         month = _month(said_on, count)
@@ -110,7 +110,7 @@ def _step(match: re.Match[str], said_on: date) -> str:
 
 
 def _week_away(said_on: date, count: int) -> str:
-    """A Sunday ends the week for some, and begins one for others: of the week beside it only that much is told."""
+    """The week beside. A Sunday ends the week for some and begins it for others, so it is only told from that day."""
     if said_on.weekday() != _SUNDAY:
         return _week(said_on, count)
     if not count:
@@ -163,7 +163,7 @@ _OF_ELSE = r"\b(?! of\b)"
 
 
 def _rule(pattern: str, meaning: Meaning) -> Rule:
-    """A phrase that its date follows in brackets already is left alone."""
+    """A phrase and its date. One that is followed by brackets already is left alone."""
     return lazy_pattern(rf"(?:{pattern})(?!\s*[(（])", re.IGNORECASE), meaning
 
 
@@ -180,7 +180,7 @@ _RULES: tuple[Rule, ...] = (
     _rule(rf"\b{_COUNT} {_UNIT} ago\b", _ago),
     _rule(rf"\bin {_COUNT} {_UNIT}(?:['’] time)?+\b", _to_come),
 )
-# Without spaces what stands beside may make another word of one: 前天 is none in 目前天气, 昨年 another in 一昨年.
+# Without spaces the characters beside may make another word: 前天 in 目前天气, 昨年 in 一昨年.
 _CHINESE_DAY = "[一二三四五六日天末]?+(?![围圍边邊])"
 _KOREAN_END = "(?=[^가-힣]|$|에|엔|부터|까지|쯤|는|은)"
 _ITS_DAY = r"(?:(?: ?的| ?の)? ?([0-9]{1,2}) ?[日号號일](?![间間]))?+"  # 来月3日

@@ -1,8 +1,8 @@
-"""Whether a sentence is German, Spanish, French, Portuguese or Italian, and how cues of these are written. Pure.
+"""Detects German, Spanish, French, Portuguese and Italian sentences, and builds the patterns of their cues. Pure.
 
 The cues of all five, a line for each, are in ``european_cues`` and ``european_lasting``. They are searched in what
-``said`` returns, which is nothing for text of another language: most words of theirs are cheap to look for, but not in
-each sentence, and some of them are English words too.
+``said`` returns, which is "" for another language: most of their words are cheap to look for, but not in each sentence,
+and some are English words too.
 """
 
 import re
@@ -11,9 +11,9 @@ from typing import Final
 
 from app.kit.patterns import lazy_pattern
 
-CHARACTERS_MAX: Final = 1_000  # of a text that is looked at: no sentence is longer
+CHARACTERS_MAX: Final = 1_000  # longer texts are not looked at: no sentence is
 TEXTS_KEPT: Final = 64  # each cue looks at the same sentence
-# Words of these languages that a sentence of them hardly does without, and some that make one by themselves.
+# Words that hardly any sentence of these languages does without, and some that make one by themselves.
 _GERMAN_WORDS: Final = (
     "ich mich mir mein meine meinen meinem meiner wir uns unser unsere und oder der das ist sind nicht kein keine"
     " keinen ein eine einen einem einer bitte wohne heiße arbeite jetzt ab mit auf für nie niemals immer nein"
@@ -41,7 +41,7 @@ _LETTERS: Final = lazy_pattern("[à-öø-ÿœÀ-ÖØ-Þ¿¡]")
 
 @lru_cache(maxsize=TEXTS_KEPT)
 def said(text: str) -> str:
-    """The text with plain apostrophes where it has more words of these languages than of English, else ""."""
+    """The text with plain apostrophes if it has more words of these languages than of English, else ""."""
     if len(text) > CHARACTERS_MAX:
         return ""
     words = text.lower().replace("'", " ").split()
@@ -52,13 +52,13 @@ def said(text: str) -> str:
 
 
 def has(text: str, cue: re.Pattern[str]) -> bool:
-    """Whether it is of these languages and the cue is found in it; for a text of another none is compiled."""
+    """Whether the text is of these languages and has the cue; for a text of another no pattern is compiled."""
     told = said(text)
     return told != "" and cue.search(told) is not None
 
 
 def is_german(text: str) -> bool:
-    """Its nouns have capitals, so that these tell no names."""
+    """Whether the text is German, where capitals tell nouns and not only names."""
     return not _GERMAN.isdisjoint(text.lower().split())
 
 

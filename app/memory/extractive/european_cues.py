@@ -1,6 +1,6 @@
-"""The words of ``cues`` in German, Spanish, French, Portuguese and Italian, a line for each. Pure.
+"""The patterns of ``cues`` in German, Spanish, French, Portuguese and Italian, a line for each. Pure.
 
-Only patterns. They are searched in what ``european.said`` returns.
+They are searched in what ``european.said`` returns.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Final
 from app.kit.patterns import lazy_pattern
 from app.memory.extractive.european import anywhere, at_start
 
-# What denies, doubts or supposes what stands behind it in its clause.
+# Words that deny, doubt or suppose what stands behind them in the clause.
 UNDONE: Final = lazy_pattern(
     r"\b(?:nicht|nichts?|nie|niemals|kein\w*|ohne|ob|wenn|falls|bevor|bis|noch zu|muss|müssen|soll\w*|kann|können"
     r"|no|nunca|jamás|todavía|aún|sin|si|antes de|hasta que|hay que|puede|pueden|podría|debe|quizás?"
@@ -185,7 +185,7 @@ REQUEST: Final = anywhere(
     r"puoi|potresti|potrebbe|per (?:favore|piacere)|aiutami|ho bisogno|vorrei|dimmi|mostrami|dammi|consigliami"
     r"|^(?:scrivi|crea|trova|spiega\w*|traduci)",
 )
-# Greetings, thanks and praise: what is said to be kind, and asserts nothing of the speaker.
+# Greetings, thanks and praise, which assert nothing of the speaker.
 REACTION: Final = at_start(
     r"hallo|hi|guten (?:morgen|tag|abend)|vielen dank|danke|gern geschehen|(?:na )?(?:super|toll|prima|klasse|perfekt"
     r"|wunderbar)|alles klar|(?:das|es) (?:ist|klingt|war|freut) (?:ja |so |wirklich |mich |echt |sehr |aber )*(?:schön"

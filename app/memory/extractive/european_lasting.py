@@ -1,6 +1,6 @@
-"""The words of ``lasting`` in German, Spanish, French, Portuguese and Italian, a line for each. Pure.
+"""The patterns of ``lasting`` in German, Spanish, French, Portuguese and Italian, a line for each. Pure.
 
-Only patterns. They are searched in what ``european.said`` returns.
+They are searched in what ``european.said`` returns.
 """
 
 import re
@@ -127,7 +127,7 @@ PASSING: Final = lazy_pattern(
     r"|mi piace (?:l'idea|questo|questa|come|la tua|il tuo|che))\b",
     re.IGNORECASE,
 )
-# Supposed, doubted, played, or said by somebody else.
+# What is supposed, doubted, played, or said by somebody else.
 UNREAL: Final = lazy_pattern(
     r"^\W*(?:(?:und|aber|y|pero|et|mais|mas|ma|e),? )?(?:wenn|falls|angenommen|nehmen wir|gesetzt|stell dir vor"
     r"|hypothetisch|rollenspiel\w*|laut|tu so"
@@ -161,7 +161,7 @@ UNREAL: Final = lazy_pattern(
     r"|ha scritto|scrive|testo|esempio):",
     re.IGNORECASE,
 )
-# What points at something that an earlier sentence named.
+# References to something that an earlier sentence named.
 POINTING: Final = lazy_pattern(
     r"^\W*(?:das|dies\w*|eso|esto|ça|cela|c'est|ce sont|isso|isto|questo|questa|ciò|quello|lo (?=\w+o\b)"
     r"|la (?=prefiero)|l'ho|li)\b"

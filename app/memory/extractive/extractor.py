@@ -1,6 +1,6 @@
-"""The extractor that needs no model: the sentences that decide, prefer, promise, or tell of the speaker's life.
+"""The built-in extractor: picks the sentences that decide, prefer, promise, or tell of the speaker's life.
 
-They are taken from the lines of a log, and of messages that nobody has observed from these themselves.
+It reads the lines of a log, or messages that were not observed.
 """
 
 import re
@@ -32,9 +32,9 @@ def extracts(source: ExtractorInput, *, count: Callable[[str], int]) -> str:
 
 
 def _facts_said(source: ExtractorInput, count: Callable[[str], int]) -> Iterator[Item]:
-    """A line for each sentence of the messages that is worth knowing later.
+    """A line for each sentence of the messages that is worth keeping.
 
-    None of a tool's or a stranger's, and none of what was pasted.
+    Messages of a tool or a stranger are left out, and so are pasted ones.
     """
     own = tuple(message for message in source.messages if not message.is_foreign and not _is_pasted(message))
     for sentence in candidates(ObserverInput(messages=own), count):
@@ -46,12 +46,12 @@ def _facts_said(source: ExtractorInput, count: Callable[[str], int]) -> Iterator
 
 
 def _is_pasted(message: Message) -> bool:
-    """Nobody types as much of themselves at once: it is a document, or what others said."""
+    """Whether the message is too long to be typed: it is a document, or what others said."""
     return sum(len(str(part.get("text") or "")) for part in message.parts) > TYPED_CHARACTERS_MAX
 
 
 def _facts_of(item: Item) -> Iterator[Item]:
-    """A line for each of its sentences that is worth knowing later; none of a line that is not the user's or ours."""
+    """A line for each of its sentences that is worth keeping; none of a foreign, uncertain or minor line."""
     if item.origin or item.uncertain or item.priority is Priority.LOW:
         return
     speaker, colon, words = item.text.partition(": ")

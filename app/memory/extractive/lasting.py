@@ -1,7 +1,7 @@
-"""What of a sentence is worth knowing when its conversation is over (docs/facts.md). Pure.
+"""Decides what of a sentence is worth keeping when its conversation is over (docs/facts.md). Pure.
 
-Surface words in English, Chinese, Japanese and Korean, as in ``cues``, chosen on the dev conversations of docs/eval.md;
-those of five other languages are in ``european_lasting``.
+By surface words in English, Chinese, Japanese and Korean, as in ``cues``, chosen on the dev conversations of
+docs/eval.md; those of five other languages are in ``european_lasting``.
 """
 
 import re
@@ -12,7 +12,7 @@ from app.kit.words import NUMBER, specifics, terms
 from app.memory.extractive import cues, european, european_cues, european_lasting
 from app.memory.model import Tag
 
-# What speaks of the speaker for longer than today.
+# Statements about the speaker that hold for longer than today.
 _PROFILE: Final = lazy_pattern(
     r"\b(?:my name is"
     r"|call me(?! (?:back|later|again|when|if|at|on|in|by|before|after|any|now|to(?:day|morrow|night))\b)"
@@ -29,7 +29,7 @@ _PROFILE: Final = lazy_pattern(
     r"|제 이름|저는|나는|살고|일하고|다니고|이름은|알레르기",
     re.IGNORECASE,
 )
-# What is over with the conversation: what one says to go on with it, asks of the other, or thinks of what was said.
+# Statements that are over with the conversation: to go on with it, to ask the other, or on what was said.
 _PASSING: Final = lazy_pattern(
     r"^(?:please(?! (?:always|never)\b)|if|imagine|assist|help|write|find|create|make|give|tell|show|explain|generate"
     r"|translate|summari[sz]e|rewrite|rephrase|paraphrase|proofread|provide|describe|compare|suggest|recommend|analy[sz]e"
@@ -63,19 +63,19 @@ _UNREAL: Final = lazy_pattern(
     r"|[你您他她](?:们|們)?(?:都|刚才|剛才)?(?:说|說|觉得|覺得|以为|以為|认为|認為)我",
     re.IGNORECASE,
 )
-# What points at something that an earlier sentence named: "I chose them".
+# References to something that an earlier sentence named: "I chose them".
 _POINTING: Final = lazy_pattern(
     r"^(?:that|this|which)\b|\b(?:it|them|'em|they|these|those|he|she|him|her|there)\b", re.IGNORECASE
 )
-NAMED_WORDS_MIN: Final = 3  # before it, or it is named in the sentence itself
-PLAN_WORDS_MIN: Final = 4  # of one that names nothing: "I'm gonna keep going" is no plan
-# Rules and dates that hold whoever they are said of: "Never deploy on Fridays", but not "never had the time".
+NAMED_WORDS_MIN: Final = 3  # with so many words before it, its object is named in the sentence itself
+PLAN_WORDS_MIN: Final = 4  # of a plan that names nothing: "I'm gonna keep going" is none
+# Rules and dates that hold for whomever they are said of: "Never deploy on Fridays", but not "never had the time".
 _BINDING: Final = lazy_pattern(
     r"\b(?:from now on|deadline|due (?:on|by)|scheduled)\b"
     r"|^(?:(?:please|and|but) )?(?:always|never) (?!(?:had|been|here|give up|\w+ed)\b)",
     re.IGNORECASE,
 )
-# An assistant promises in so many words; what it explains, drafts or lists is nobody's plan.
+# Explicit promises of an assistant; what it explains, drafts or lists is nobody's plan.
 _PROMISE: Final = lazy_pattern(
     r"^(?:i|we)(?:'ll| will|'ve decided| have decided| agreed| decided)\b|決定|决定|결정|予定|예정", re.IGNORECASE
 )
@@ -83,7 +83,7 @@ _ENGLISH: Final = lazy_pattern(r"[a-z]{2}", re.IGNORECASE)
 
 
 def lasting_tag(sentence: str, *, ours: bool) -> Tag | None:
-    """What kind of fact it is: a decision, a wish, a plan, what its speaker is, or what they did; None: it is none.
+    """The kind of fact: a decision, a wish, a plan, what the speaker is, or what they did; None: not worth keeping.
 
     ``ours``: the assistant says it.
     """
@@ -118,7 +118,7 @@ def binds(sentence: str) -> bool:
 
 
 def _points(sentence: str) -> bool:
-    """Whether it speaks of something that another sentence names, and names nothing itself."""
+    """Whether it refers to something that another sentence names, and names nothing itself."""
     found = _POINTING.search(sentence)
     if found is not None and _words(sentence[: found.start()]) < NAMED_WORDS_MIN and not _specifics(sentence):
         return True
@@ -126,7 +126,7 @@ def _points(sentence: str) -> bool:
 
 
 def _specifics(sentence: str) -> list[str]:
-    """Of German without its names, which it does not tell from its nouns."""
+    """Numbers and names; of German only numbers, because its nouns have capitals too."""
     found = specifics(sentence)
     if found and european.is_german(european.said(sentence)):
         return NUMBER.findall(sentence)

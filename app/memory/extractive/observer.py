@@ -1,4 +1,4 @@
-"""The observer that needs no model: the sentences that say most, as dated lines with tags and citations.
+"""The built-in observer: writes the sentences that say most as dated lines with tags and citations.
 
 It keeps the words of the conversation. A line is one message: its speaker, then those of its sentences that assert
 something new. How much is kept follows the size of the span, so that a log grows at a fixed share of its source.
@@ -77,9 +77,9 @@ def _tools_within(lines: list[tuple[int, Item]], *, budget: int, count: Callable
 
 
 def line(group: Sequence[Sentence], timezone: ZoneInfo) -> Item:
-    """Sentences of one message as a line, its day not told yet."""
+    """Sentences of one message as a line without its day."""
     message = group[0].message
-    # The line is told by what it does besides stating facts, if it does anything.
+    # The tag of the best sentence that does more than state facts, if there is one.
     tag = max(group, key=lambda it: (it.said.tag is not Tag.FACT, it.value)).said.tag
     said_on = _local(message, timezone).date()
     words = _in_one_line([resolved(it.said.text, said_on) for it in group])
@@ -92,7 +92,7 @@ def line(group: Sequence[Sentence], timezone: ZoneInfo) -> Item:
 
 
 def _in_one_line(texts: Sequence[str]) -> str:
-    """The sentences behind each other; one without an end of its own, such as an entry of a list, gets a semicolon."""
+    """The sentences in a row; one without an end of its own, such as an entry of a list, gets a semicolon."""
     ended = [text if _ENDED.search(text) else f"{text};" for text in texts[:-1]]
     return " ".join([*ended, *texts[-1:]])
 
@@ -122,7 +122,7 @@ def speaker(message: Message) -> str:
 
 
 def _dated(numbered: Sequence[tuple[int, Item]], source: ObserverInput) -> list[Item]:
-    """The lines under their days, with a clock time wherever it moved on."""
+    """The lines under their days, with a clock time once TIME_EVERY_SECONDS have passed."""
     moments = {message.seq: _local(message, source.timezone) for message in source.messages}
     shown: datetime | None = None
     dated: list[Item] = []
@@ -166,7 +166,7 @@ def current_task(source: ObserverInput) -> str | None:
 
 
 def _is_answer(message: Message) -> bool:
-    """The assistant ended its turn: it calls no tool and does not ask back."""
+    """Whether the assistant ended its turn: it calls no tool and does not ask back."""
     if message.role is not Role.ASSISTANT or any(it.get("type") == PartType.TOOL_CALL for it in message.parts):
         return False
     texts = list(sentences_of(message))

@@ -1,4 +1,4 @@
-"""The reflector that needs no model: duplicates merged, old lines shortened, the least telling ones dropped.
+"""The built-in reflector: merges duplicates, shortens old lines, and drops those that say least.
 
 It drops whole lines rather than rewriting them, so whatever is left stays true and keeps its citations.
 """
@@ -20,9 +20,9 @@ from app.memory.rules import COMPRESSION_SHARES
 
 PRIORITY_FACTOR = {Priority.HIGH: 1.3, Priority.DONE: 1.2, Priority.MEDIUM: 1.0, Priority.LOW: 0.5}
 UNCERTAIN_FACTOR = 0.5
-# The oldest line counts this much of what it would count as the newest.
+# The weight of the oldest line, relative to the newest.
 OLDEST_FACTOR = 0.85
-# From this share of common words on, two lines say the same; the newer one is what holds.
+# From this share of common words on, two lines say the same; the newer one is kept.
 SAME_OVERLAP = 0.7
 SAME_TERMS_MIN = 3
 HEADER_TOKENS = 8
@@ -30,7 +30,7 @@ HEADER_TOKENS = 8
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """A line with its tokens, what it says, and what that counts by the token: judged once."""
+    """A line with its ``cost``, what it asserts, and the ``factor`` by which that counts per token: computed once."""
 
     item: Item
     cost: int
@@ -59,7 +59,7 @@ def merged(items: Sequence[Item]) -> list[Item]:
     having: defaultdict[str, set[int]] = defaultdict(set)
     for item in reversed(items):
         words = frozenset(terms(item.text))
-        near = sorted((having[term] for term in words), key=len)  # it has all of them: few have the rarest
+        near = sorted((having[term] for term in words), key=len)  # rarest first: a twin has all of them
         alike = sorted(set.intersection(*near)) if near else []
         twin = next((at for at in alike if _same(newest_first[at], (item, words))), None)
         if twin is None:
@@ -73,7 +73,10 @@ def merged(items: Sequence[Item]) -> list[Item]:
 
 
 def _same(newer: tuple[Item, frozenset[str]], older: tuple[Item, frozenset[str]]) -> bool:
-    """Much the same words, and no word, number or name of the older one missing: another pet is another fact."""
+    """Whether they have much the same words, and the newer one every word, number and name of the older.
+
+    Another pet is another fact.
+    """
     if newer[0].text == older[0].text:
         return True
     if len(older[1]) < SAME_TERMS_MIN or not older[1] <= newer[1] or overlap(newer[1], older[1]) < SAME_OVERLAP:
@@ -100,7 +103,7 @@ def _weighed(items: Sequence[Item], count: Callable[[str], int]) -> list[_Weighe
 def kept(lines: Sequence[_Weighed], *, budget: int) -> list[Item]:
     """The lines worth most by the token within the budget, in their order; the best one whatever it costs.
 
-    A line's words count less where lines that were already taken say them; of equals the newest is taken.
+    A line's words count less if lines that were already taken say them; of equals the newest is taken.
     """
     noted: Counter[str] = Counter()
     chosen: set[int] = set()
@@ -117,7 +120,7 @@ def kept(lines: Sequence[_Weighed], *, budget: int) -> list[Item]:
 
 
 def _factors(items: Sequence[Item]) -> Iterator[float]:
-    """What a line counts by its mark and its age."""
+    """The weight of each line by its mark and its age."""
     for at, item in enumerate(items):
         mark = PRIORITY_FACTOR[item.priority or Priority.MEDIUM] * (UNCERTAIN_FACTOR if item.uncertain else 1.0)
         yield mark * (OLDEST_FACTOR + (1 - OLDEST_FACTOR) * at / max(1, len(items) - 1))

@@ -1,4 +1,4 @@
-"""The observer, the reflector and the extractor that need no model; their work is done beside the requests."""
+"""The built-in observer, reflector and extractor as roles; large work is done in the helper process."""
 
 import time
 from collections.abc import Callable

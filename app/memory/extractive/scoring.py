@@ -1,4 +1,4 @@
-"""How much a sentence is worth noting: what it asserts, and how much of that is not noted yet.
+"""Scores how much a sentence is worth noting: what it asserts, and how much of that is not noted yet.
 
 The weights are round numbers for kinds of sentences; docs/extractive.md has what each of them was worth when measured.
 """
@@ -13,7 +13,7 @@ from app.kit.words import NUMBER, specifics, terms, weight
 from app.memory.extractive import cues
 from app.memory.model import Tag
 
-# Beyond its plain words, what makes a sentence specific: each counts as this many words more.
+# What makes a sentence specific: each number or name counts as this many words more.
 SPECIFIC_WEIGHT = 1.5
 TAG_FACTOR = {
     Tag.DECISION: 1.4,
@@ -26,11 +26,11 @@ TAG_FACTOR = {
 FIRST_PERSON_FACTOR = 1.4
 QUESTION_FACTOR = 0.4
 REACTION_FACTOR = 0.5
-# Half a sentence of letters is prose; below that it is art, or with some numbers a row of a table or of a dump.
+# Prose is at least half letters; less is art, or with some numbers a row of a table or of a dump.
 LETTERS_SHARE_MIN = 0.5
 ROW_NUMBERS_MIN = 5  # a telephone number has fewer
 
-# What a program printed or is made of: agents are fed such texts in the user's name.
+# Output of programs, and code: agents are fed such texts in the user's name.
 _OUTPUT = lazy_pattern(
     r"\d+[:|](?!\d\d\b)|\[File: |\(\d+ more lines|\((?:Open file|Current directory|Interactive session)\b|!DOCTYPE"
     r"|\"http|\S*[$#] ?$|[-d][rwx-]{9}|\S+:x?:\d+:\d+:|[\w.]+\([^ ]*\)$"
@@ -42,9 +42,9 @@ _CODE_ENDS = ("{", ";")
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """A sentence with what it says: its ``terms`` in their order, each once, and how many numbers and names.
+    """A sentence with what it says: its ``terms`` in order, each once, and the number of its numbers and names.
 
-    ``factor`` is that of its kind, 0 where it says nothing.
+    ``factor``: the weight of its kind, 0 if it says nothing.
     """
 
     text: str
@@ -55,10 +55,9 @@ class Assertion:
     corrects: bool
 
     def value(self, noted: Counter[str]) -> float:
-        """The weight of its words, each the less the oftener ``noted`` has it, and more for numbers and names.
+        """The weight of its words, each the less the more often ``noted`` has it, and of its numbers and names.
 
-        Of a correction and of a decision all words count in full, also those that were said before: who consents to one
-        of several offers says it in their words.
+        In a correction or a decision all words count in full: who consents to one of several offers repeats its words.
         """
         in_full = self.corrects or (self.tag is Tag.DECISION and self.factor >= TAG_FACTOR[Tag.DECISION])
         new = sum(weight(term) / (1 if in_full else 1 + noted[term]) for term in self.terms)
@@ -67,7 +66,7 @@ class Assertion:
 
 def assertion(text: str) -> Assertion:
     """The sentence judged by itself."""
-    found = tuple(dict.fromkeys(terms(text)))  # a set has another order in each process, and sums of floats with it
+    found = tuple(dict.fromkeys(terms(text)))  # a set's order, and so a sum of floats, differs by process
     corrects = cues.is_correction(text)
     idle = not found or (len(found) == 1 and cues.is_pleasantry(text) and not corrects) or _is_row(text)
     tag = cues.tag_of(text)
@@ -92,7 +91,7 @@ def _is_row(text: str) -> bool:
 
 
 def _share(text: str, is_one: Callable[[str], bool]) -> float:
-    """Of the signs of a text; a mark is part of its letter."""
+    """The share of the signs of a text for which ``is_one`` holds; a mark is part of its letter."""
     signs = text.replace(" ", "")
     if not text.isascii():
         signs = "".join(sign for sign in signs if not unicodedata.category(sign).startswith("M"))

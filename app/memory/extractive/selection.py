@@ -1,4 +1,4 @@
-"""Which sentences of a span are kept: the messages that say most by the token, each by enough of its own words."""
+"""Selects sentences of a span: the messages that say most by the token, each by enough of its own words."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ from app.memory.extractive.wording import trimmed
 from app.memory.model import WISHES, ObserverInput, Tag
 from app.sessions.model import Message, PartType, Role
 
-# A line that stands for a message holds more than half of what the message says, or it would mislead by omission.
+# A line has to hold more than half of what its message says, or it would mislead by omission.
 GIST_SHARE = 0.6
 # Tokens of a line beside its words: mark, tag, speaker and citation.
 LINE_TOKENS = 10
@@ -27,7 +27,7 @@ BRIEF_TOKENS = 8  # of a sentence that is kept because it tells who somebody is:
 LINE_CHARACTERS_MAX = 600
 # Each further sentence of one message counts less than the one before it: a long answer is not a long fact.
 FURTHER_SENTENCE_FACTOR = 0.85
-# Of what a span may be told in, for what takes something back.
+# The share of the budget that corrections may take.
 CORRECTIONS_SHARE = 0.5
 PUZZLING_TOKENS = 12  # "no, I meant Thursday": a longer sentence names what it corrects
 # A line that adds less than two words to the log is left out.
@@ -39,7 +39,7 @@ TEXT_CHARACTERS_READ = 200_000
 class Sentence:
     """A sentence of a message as a candidate for its line.
 
-    ``cost`` is in tokens; ``value`` as in ``Assertion``, beside what was said before it.
+    ``cost`` is in tokens; ``value`` as in ``Assertion``, given what was said before it.
     """
 
     message: Message
@@ -68,10 +68,10 @@ def candidates(source: ObserverInput, count: Callable[[str], int]) -> list[Sente
 
 
 def _in_voice(said: Assertion, message: Message) -> Assertion:
-    """Only people wish, decide and take back: an assistant does where it speaks of itself, or admits a mistake.
+    """The assertion in its speaker's voice: only people wish, decide and take back.
 
-    What it announces while it is doing it is no next step: the tool's line tells what became of it. What it
-    explains of how things are done is no outcome.
+    An assistant does if it speaks of itself, or admits a mistake. What it announces beside a call is no next step: the
+    tool's line tells what became of it. What it explains of how things are done is no outcome.
     """
     if message.is_foreign:
         return replace(said, corrects=False)
@@ -86,12 +86,12 @@ def _in_voice(said: Assertion, message: Message) -> Assertion:
 
 
 def _is_own_rule(said: Assertion) -> bool:
-    """A wish of its speaker that says no "I": "From now on keep 7 days of logs"."""
+    """Whether it is a wish of its speaker without "I": "From now on keep 7 days of logs"."""
     return said.tag is Tag.PREFERENCE and binds(said.text) and not cues.is_first_person(said.text)
 
 
 def is_ours(message: Message) -> bool:
-    """The assistant of a person speaks; one with a name may be another person, but for "AI" or "TravelBot"."""
+    """Whether the assistant speaks. One with a name may be another person, but for "AI" or "TravelBot"."""
     return message.role is not Role.USER and (not message.name or is_machine(message.name))
 
 
@@ -100,7 +100,7 @@ def is_machine(name: str) -> bool:
 
 
 def sentences_of(message: Message) -> Iterator[str]:
-    """Also the name of an image or a file as one."""
+    """The sentences of a message; the name of an image or a file counts as one."""
     for part in message.parts:
         match part.get("type"):
             case PartType.TEXT:
@@ -113,7 +113,7 @@ def sentences_of(message: Message) -> Iterator[str]:
 def chosen(found: Sequence[Sentence], *, budget: int) -> Iterator[list[Sentence]]:
     """The messages worth most by the token, as many as the budget holds, each by enough of its sentences.
 
-    Those that take something back come first, or the log would hold what is no longer true.
+    Corrections come first, or the log would hold what is no longer true.
     """
     groups: dict[int, list[Sentence]] = {}
     for sentence in found:
@@ -128,7 +128,7 @@ def chosen(found: Sequence[Sentence], *, budget: int) -> Iterator[list[Sentence]
 
 
 def _corrections(lines: Sequence[list[Sentence]], *, budget: int) -> Iterator[list[Sentence]]:
-    """Each with the message before it, if it says too little to be understood without; the newest first."""
+    """The corrections, newest first, each with the message before it if it is too short to be understood without."""
     for at in reversed(range(len(lines))):
         begins = lines[at][0].said.corrects and lines[at][0].cost <= PUZZLING_TOKENS
         together = lines[max(0, at - 1) : at + 1] if begins else lines[at : at + 1]
@@ -148,7 +148,7 @@ def _worth(line: Sequence[Sentence]) -> float:
 def _gist(group: Sequence[Sentence]) -> list[Sentence]:
     """The best sentences of a message, in their order, until they hold GIST_SHARE of its terms or fill a line.
 
-    A decision, a wish or a correction is said in few words, and so is who somebody is: they are kept beyond that share.
+    Decisions, wishes, corrections and who somebody is are said in few words, and are kept beyond that share.
     """
     wanted = GIST_SHARE * len({term for it in group for term in it.said.terms})
     taken: list[Sentence] = []
@@ -163,7 +163,7 @@ def _gist(group: Sequence[Sentence]) -> list[Sentence]:
 
 
 def _with_what_follows(taken: list[Sentence]) -> list[Sentence]:
-    """Without "Some of them are:" where what it introduces was not taken."""
+    """The sentences without those that introduce one that was not taken: "Some of them are:"."""
     indexes = {it.index for it in taken}
     kept = [it for it in taken if not it.said.text.endswith((":", "：")) or it.index + 1 in indexes]
     return kept or taken

@@ -1,4 +1,4 @@
-"""Plain sentences out of whatever a message holds: markup off, code out, our own markup defused."""
+"""Splits a message into plain sentences: markup and code are taken out, our own markup is defused."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ from app.memory.model import Priority
 SENTENCE_CHARACTERS_MAX = 400
 
 _FENCE = lazy_pattern(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
-# Markup is taken off where some of it closes or breaks: a tag that a sentence only speaks of is left.
+# Markup is taken off if some of it closes or breaks: a tag that a sentence only speaks of is left.
 _MARKUP = lazy_pattern(r"</[a-z][a-z0-9]*\s*>|<!doctype\b|<br\b", re.IGNORECASE)
 _UNSHOWN = lazy_pattern(r"<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 # Control text: what a harness tells its agent within a user's message (memory-rules.md section 4).
@@ -34,7 +34,7 @@ _LINK = lazy_pattern(r"\[([^\[\]]+)\]\((?:https?:)?[^()\s]+\)")
 _MARKS = lazy_pattern("|".join(priority.value for priority in Priority) + "|\ufe0f")
 _BLOCK_TAG = lazy_pattern(r"<\s*/?\s*(observations|current-task|suggested-response)\b[^<>]*>?", re.IGNORECASE)
 _CITATION = lazy_pattern(r"#(?=\d)")
-# Not the joiners, which are of Persian and Indic words and of emoji.
+# Control characters, but not the joiners, which are of Persian and Indic words and of emoji.
 _CONTROL = lazy_pattern(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u2060\ufeff\ud800-\udfff]")
 _JOINER = "\u200d"
 _SKINS = range(0x1F3FB, 0x1F400)
@@ -44,16 +44,16 @@ _ABBREVIATION = lazy_pattern(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Fig|Sr|Sra|Dra|Hr|Mme|Mlle|Sig|bzw|ca|z\.B|d\.h)"
     r"|\b[A-Z])\.$"
 )
-# Of a street or a number, which a figure follows: Lindenstr. 14, Nr. 3.
+# Abbreviations that a figure follows: Lindenstr. 14, Nr. 3.
 _BEFORE_FIGURE = lazy_pattern(r"(?:[Ss]tr|\b(?:Nr|nr|no|núm|Núm|Av|Ave|Apt|Rd|Blvd|Tel|Art|Abs|Kap|Vol|vol|p|pp|S))\.$")
 _DAY_OF_MONTH = lazy_pattern(r"(?<!\d)\d{1,2}\.$")  # am 1. Februar
 _DATE_CHARACTERS = 24
 _LOOK_BACK = 8  # characters: longer than any abbreviation
-# From the first of several marks on, all of them: or a row of dots would be looked through from each of its dots.
+# All of several marks at once: else a row of dots would be looked through from each of its dots.
 _END = lazy_pattern(r"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]++[\"'”’)\]]*+(?=\s|$)|[。！？｡]+[”」』）]*|(?<=\])\s+|\s+(?=\[)")
 _ENUMERATOR = lazy_pattern(r"\s*\d{1,2}\.")
 _OPEN_QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"))
-QUOTE_CHARACTERS_MAX = 200  # of what is still to come: beyond it the mark opened nothing
+QUOTE_CHARACTERS_MAX = 200  # searched for the closing mark: beyond it the mark opened nothing
 _CLAUSE = lazy_pattern(r"(?<=[,;:，、；])\s*|\s+(?=[-–—]\s)")
 # "I don't eat meat, can you suggest a place?": from where it asks; without spaces, from the last clause on.
 _ASKING = r"(?:do|does|did|can|could|would|will|should|is|are|was|were|have|has|what|when|where|who|why|how|which)\b"
@@ -103,7 +103,7 @@ def _split(line: str) -> Iterator[str]:
 
 
 def _goes_on(line: str, start: int, end: int) -> bool:
-    """Whether the stop is none of a sentence: of an abbreviation, of a number before what it counts, of a day."""
+    """Whether the stop ends no sentence, but an abbreviation, a number before what it counts, or a day."""
     last = line[max(start, end - _LOOK_BACK) : end]
     if _ABBREVIATION.search(last) or _ENUMERATOR.fullmatch(line, start, end):
         return True
@@ -115,7 +115,7 @@ def _goes_on(line: str, start: int, end: int) -> bool:
 
 
 def _told_and_asked(sentence: str) -> Iterator[str]:
-    """What somebody tells of themselves apart from the question that it leads to: the one lasts, the other is over."""
+    """What somebody tells of themselves, split from the question it leads to: the one lasts, the other is over."""
     if cues.is_question(sentence):
         asked = _ASKED.search(sentence) or _ASKED_UNSPACED.search(sentence)
         asked = asked or european_cues.ASKED.search(european.said(sentence))
@@ -138,7 +138,7 @@ def _is_quoting(before: str, after: str) -> bool:
 
 
 def _pieces(sentence: str) -> Iterator[str]:
-    """An over-long sentence cut at its clauses, and where it has none at the limit."""
+    """An over-long sentence cut at its clauses or, if it has none, at the limit."""
     piece = ""
     for clause in _CLAUSE.split(sentence) if len(sentence) > SENTENCE_CHARACTERS_MAX else [sentence]:
         joined = f"{piece} {clause}".strip()
@@ -151,7 +151,7 @@ def _pieces(sentence: str) -> Iterator[str]:
 
 
 def shortened(text: str, characters: int) -> str:
-    """The head of a text, ending after a whole word, number or sign of several characters where there is one."""
+    """The head of a text, ending after a whole word, number or sign of several characters if possible."""
     if len(text) <= characters:
         return text
     whole, _, rest = text[: characters - 1].rpartition(" ")
@@ -164,7 +164,7 @@ def shortened(text: str, characters: int) -> str:
 
 
 def _end_of_sign(text: str, at: int) -> int:
-    """``at``, or before it where what a reader sees as one sign is cut: a letter with marks, a joined emoji."""
+    """``at``, or before it if it would cut what a reader sees as one sign: a letter with marks, a joined emoji."""
     end = at
     while end and (_is_joined(text[end]) or text[end - 1] == _JOINER):
         end -= 1

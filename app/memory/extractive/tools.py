@@ -1,4 +1,4 @@
-"""Tool use told by its outcome: one line for a run of calls to one tool, never the output itself."""
+"""Tells tool use by its outcome: one line for a run of calls to one tool, never the output itself."""
 
 import json
 import re
@@ -19,14 +19,14 @@ from app.sessions.open_calls import OpenCalls
 ARGUMENT_CHARACTERS_MAX = 80
 ARGUMENTS_CHARACTERS_MAX = 120
 OUTCOME_CHARACTERS_MAX = 160
-OF_SEVERAL_CHARACTERS_MAX = 80  # of an outcome where a line tells several
+OF_SEVERAL_CHARACTERS_MAX = 80  # of an outcome if a line tells several
 EXAMPLES_MAX = 3
 OUTPUT_CHARACTERS_READ = 20_000
 SHORT_OUTPUT_LINES = 3
 _TELLING_KEYS = ("error", "message", "status", "result", "summary", "detail", "title", "name", "id")
 _FAULT_KEYS = ("error", "exception", "errors")  # a count under them is a finding, not a failure
 _EXIT_KEYS = ("exit_code", "exitcode", "exit_status", "returncode", "return_code")
-# Where an object wraps what a program printed; of one that failed what it complained of comes first.
+# Keys of what a program printed; of one that failed stderr comes first.
 _PRINTED_KEYS = ("stderr", "stdout", "output", "content", "text")
 _SUCCESS_KEYS = ("ok", "success", "succeeded")
 _FAILED_STATES = frozenset({"error", "failed", "failure"})
@@ -38,7 +38,7 @@ _ERROR_FIRST = lazy_pattern(r"\W*(?:errors?|fatal|exception|failed|failure)\b", 
 
 @dataclass(slots=True)
 class Use:
-    """One call of a tool and, once it has come, how it ended."""
+    """One call of a tool and, once it has come, its outcome."""
 
     name: str
     arguments: str
@@ -50,7 +50,7 @@ class Use:
 
 @dataclass(slots=True)
 class Uses:
-    """The tool uses of a span, in order. A result finds its call; without one it stands for itself."""
+    """The tool uses of a span, in order. A result is added to its call; without one it is a use of its own."""
 
     made: list[Use] = field(default_factory=list)
     _by_id: dict[str, Use] = field(default_factory=dict)
@@ -99,7 +99,7 @@ def _alike(left: Use, right: Use) -> bool:
 
 
 def _line(run: list[Use]) -> Item:
-    """What the uses came to: those that ended with the same words together, of many the first and the last."""
+    """One line for a run: uses that ended with the same words together, of many endings the first ones and the last."""
     alike = [list(group) for _, group in groupby(run, _ending)]
     characters = OUTCOME_CHARACTERS_MAX if len(alike) == 1 else OF_SEVERAL_CHARACTERS_MAX
     told = list(dict.fromkeys(_told(group, characters) for group in alike))
@@ -120,7 +120,7 @@ def _ending(use: Use) -> str:
 
 
 def _told(uses: list[Use], characters: int) -> str:
-    """With what they were called, and how all of them ended."""
+    """Examples of the arguments of these uses, and how all of them ended."""
     examples = list(dict.fromkeys(use.arguments for use in uses if use.arguments))
     called = "; ".join(examples[:EXAMPLES_MAX]) + ("; … " if len(examples) > EXAMPLES_MAX else " " if examples else "")
     return f"{called}{_LEADS_TO} {shortened(_ending(uses[0]), characters)}"
@@ -142,7 +142,7 @@ def _scalar(value: object) -> str:
 
 
 def _outcome(output: Any, *, flagged: bool) -> tuple[str, bool]:
-    """What a result came to, in a line, and whether that is a failure."""
+    """The outcome of a result in a line, and whether it is a failure."""
     text = _text(output)
     found = _object(text)
     if found is None:
@@ -165,7 +165,7 @@ def _text(output: Any) -> str:
 
 
 def _object(text: str) -> dict[str, Any] | None:
-    """The JSON object a result is, a list as the entries of one; None for anything else."""
+    """The result as a JSON object, a list as the entries of one; None for anything else."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -188,7 +188,7 @@ def _says_failed(found: Mapping[str, Any]) -> bool:
 
 
 def _printed(found: Mapping[str, Any], *, failed: bool) -> str:
-    """The line of what a program printed that says how it went, where it is too long to be told whole."""
+    """The line of a program's output that says how it went, if the output is too long to be told whole."""
     keys = _PRINTED_KEYS if failed else reversed(_PRINTED_KEYS)
     texts = (str(found.get(key) or "")[:OUTPUT_CHARACTERS_READ] for key in keys if isinstance(found.get(key), str))
     return next((_told_by_lines(text, flagged=failed)[0] for text in texts if not _is_scalar(text) and text), "")
@@ -221,8 +221,8 @@ def _rank(key: str) -> int:
 def _told_by_lines(text: str, *, flagged: bool) -> tuple[str, bool]:
     """The line that says how it went, and whether that is a failure.
 
-    It is the last that speaks of an error where the text is short or a traceback, or was flagged as one; else the
-    first that says anything: a long text that has errors in it is a log that was read, not a call that failed.
+    It is the last that speaks of an error if the text is short, a traceback, or flagged as one; else the first that
+    says anything: a long text with errors in it is a log that was read, not a call that failed.
     """
     lines = [line for line in map(str.strip, text.splitlines()) if any(map(str.isalnum, line))]
     if not lines:

@@ -1,4 +1,4 @@
-"""Fewer words for the same statement: openings off, and for old notes the words that carry nothing.
+"""Shortens sentences: takes off openings and, in old notes, words that carry nothing.
 
 Quoted text and code keep every letter: a quotation that was tidied is no quotation.
 """
