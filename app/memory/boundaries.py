@@ -1,15 +1,15 @@
-"""Where one topic ends and another begins: where a span is best cut (memory-rules.md 3.5).
+"""Finds topic boundaries, at which a span is best cut (memory-rules.md 3.5).
 
 Told: a ``boundary`` message, or a phrase of the user's. Seen: a topic shift, where neighbouring windows of messages
 have fewer words in common than elsewhere (Hearst, TextTiling, 1997; words weighted by how few messages hold them). A
-user's message opens a topic, so nothing is cut between a question and its answer. A boundary is named by the seq
-before it.
+user's message opens a topic, so nothing is cut between a question and its answer. A boundary is named by the seq before
+it.
 
-How well, on conversations made of real sessions: so many of the chunks observed ahead end where a session does, with
-this rule and without. By the policy, message by message, LongMemEval in steps of 6,000 tokens 60% and 8%, LoCoMo in
-steps of 2,000 23% and 4%; as first measured, in steps of 600 MemoryBank in English 29% and 14%, in Chinese and XPersona
-12% and 7%, XPersona in Korean 21% and 3%, in Japanese 11% and none: small talk between strangers has few words in
-common anywhere. Of 10,481 messages the phrases took three, all of them rightly.
+Measured on conversations made of real sessions: the share of the chunks observed ahead that end where a session does,
+with this rule and without. By the policy, message by message, LongMemEval in steps of 6,000 tokens 60% and 8%, LoCoMo
+in steps of 2,000 23% and 4%; as first measured, in steps of 600 MemoryBank in English 29% and 14%, in Chinese and
+XPersona 12% and 7%, XPersona in Korean 21% and 3%, in Japanese 11% and none: small talk between strangers has few words
+in common anywhere. Of 10,481 messages the phrases matched three, all of them rightly.
 """
 
 from collections import Counter
@@ -29,26 +29,27 @@ from app.sessions.phrases import closes, opens
 
 WINDOW: Final = 4  # messages on either side of a place
 WINDOW_MIN: Final = 2  # and after one near the end of the log
-PLACES_MIN: Final = 8  # from so many on their mean tells something
-DROP_MIN: Final = 0.05  # below that mean, however alike the places are
-MESSAGES_MAX: Final = 400  # the oldest that are compared, and of each
-TERMS_MAX: Final = 200  # so many words
+PLACES_MIN: Final = 8  # fewer have no meaningful mean
+DROP_MIN: Final = 0.05  # a shift is at least so far below that mean
+MESSAGES_MAX: Final = 400  # the oldest that are compared
+TERMS_MAX: Final = 200  # words of each message
 
 Bag: TypeAlias = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boundaries:
-    """The seqs after which a topic ends: as somebody said, or as it seems."""
+    """The seqs after which a topic ends: as somebody ``told``, or as ``seen`` in the words."""
 
     told: frozenset[int]
     seen: frozenset[int]
 
 
 def span_of(step: Observe | Buffer, messages: Sequence[Message], rules: Rules) -> Span | None:
-    """What this step observes of the pending ``messages``: a safe span, cut at a boundary where it has one.
+    """The safe span of the pending ``messages`` that this step observes, cut at a boundary if it has one.
 
-    A boundary that was told goes before one that is only seen. What waited too long is not kept waiting for one.
+    A told boundary takes precedence over a seen one. A forced or whole span is not cut. None: there is no safe span, or
+    a Buffer step still waits for a boundary.
     """
     least = step.least_tokens if isinstance(step, Buffer) else 0
     forced = isinstance(step, Observe) and step.force_closed
@@ -67,14 +68,14 @@ def span_of(step: Observe | Buffer, messages: Sequence[Message], rules: Rules) -
 
 
 def boundaries(messages: Sequence[Message]) -> Boundaries:
-    """The boundaries among messages in the order of the log. None is before the first."""
+    """The boundaries among messages, which are in the order of the log. None is before the first."""
     spoken = [one for one in messages if one.observe and one.role in {Role.USER, Role.ASSISTANT} and text_of(one.parts)]
     told = (seq for seq in _told(messages, spoken) if seq >= messages[0].seq)
     return Boundaries(told=frozenset(told), seen=frozenset(_shifts(spoken[:MESSAGES_MAX])))
 
 
 def _told(messages: Sequence[Message], spoken: Sequence[Message]) -> list[int]:
-    """After a ``boundary`` message; before what opens a topic; before what follows the answer to what closes one."""
+    """After a ``boundary`` message, before a user's message that opens a topic, before the next if it closes one."""
     told = [message.seq for message in messages if message.kind is Kind.BOUNDARY]
     asked = [message for message in spoken if message.role is Role.USER]
     for at, message in enumerate(asked):
@@ -87,7 +88,7 @@ def _told(messages: Sequence[Message], spoken: Sequence[Message]) -> list[int]:
 
 
 def _shifts(spoken: Sequence[Message]) -> list[int]:
-    """Where cohesion is lowest around, and lower than its mean by one standard deviation."""
+    """The local minima of cohesion that are below its mean by one standard deviation, and at least DROP_MIN."""
     cohesion = _cohesion(spoken)
     if len(cohesion) < PLACES_MIN:
         return []

@@ -1,6 +1,6 @@
-"""Each model call of the memory against the caps of its payers: reserved before it, booked after it (decision 0016).
+"""Checks each model call of the memory against its payers' caps: reserves before it, books after it (decision 0016).
 
-With no cap set nothing is counted, and no statement is made.
+Without a cap nothing is counted, and no statement is made.
 """
 
 from dataclasses import replace

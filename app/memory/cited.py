@@ -1,4 +1,4 @@
-"""What citations name, and the same messages in the fewest."""
+"""Lookup by citation, and merging of citations."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -9,9 +9,9 @@ from app.memory.spans import merged
 
 
 class Cited:
-    """Messages, lines or voices by the ``seqs`` that they are or cite.
+    """An index of messages, lines or voices by the ``seqs`` that they have or cite.
 
-    They are found without going through all there are: a log may have a thousand lines of one message.
+    A lookup does not go through all of them: a log may have a thousand lines of one message.
     """
 
     def __init__(self, seqs: Iterable[Ranges]) -> None:
@@ -21,7 +21,7 @@ class Cited:
         self._reach = list(accumulate((last for _, last, _ in found), max))  # ascending: nothing before ends later
 
     def places(self, cite: Cite) -> list[int]:
-        """Those that the citation touches, by their place among all, in its order."""
+        """The indexes of those that the citation touches, ascending."""
         found = set[int]()
         for index in range(bisect_right(self._firsts, cite.last) - 1, -1, -1):
             if self._reach[index] < cite.first:
@@ -33,5 +33,5 @@ class Cited:
 
 
 def joined(cites: Iterable[Cite]) -> tuple[Cite, ...]:
-    """The same messages in as few citations as there can be: those that overlap or follow one another as one."""
+    """The same messages in as few citations as possible: overlapping and adjacent ones are merged."""
     return tuple(Cite(first, last) for first, last in merged(seqs_of(cites)))

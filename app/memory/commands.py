@@ -1,7 +1,7 @@
-"""Text that gives the assistant orders, speaks for the user, or poses as a part of the prompt.
+"""Detects text that gives the assistant orders, speaks for the user, or poses as a part of the prompt.
 
-In a user's message all of that is welcome; in the text of a tool or a stranger nobody has the right to it. The phrases
-are few and told by meaning, not by topic; what they miss still cannot speak for the user (``app.memory.trust``).
+A user's message may do all of that; the text of a tool or a stranger may not. The patterns are few and match the
+meaning, not a topic; text that they miss still cannot speak for the user (``app.memory.trust``).
 """
 
 import re
@@ -14,12 +14,12 @@ _INSTRUCTIONS: Final = (
     r"(?:instructions?|prompts?|rules?|guidelines?|directives?|orders|messages?|polic(?:y|ies)|restrictions?"
     r"|safety|context|everything|anything|all (?:that|of))"
 )
-_WILL: Final = (  # what a person does with their will, behind "the user"
+_WILL: Final = (  # verbs of wanting and agreeing, after "the user"
     r"(?:prefer|want|wish|would like|like|love|hate|need|decid|ask|agree|authori[sz]|approv|confirm|consent"
     r"|request|instruct|sa(?:id|ys)|told|trust|grant|allow|demand|insist|order|chose|choose|has? (?:also |already "
     r"|explicitly )?\w+ed\b)"
 )
-_MODEL: Final = (  # as somebody addresses it
+_MODEL: Final = (  # forms of address
     r"(?:(?:all|any|the|every|to|this) )*"
     r"(?:ai|llms?|language models?|assistants?|chatbots?|ai agents?|agents?|observer|memory (?:agent|system|keeper))"
 )
@@ -58,7 +58,7 @@ _ENGLISH: Final = (
         r"(?:instructions?|directives?|prompts?|orders:)"
     ),
     rf"\b(?:dear|attention|attn|hey|hello|note|notice)\W{{1,3}}{_MODEL}\b",
-    (  # whoever says that it "goes to the agent" gives no orders
+    (  # "goes to the agent" is no order
         rf"(?:^|[.!?:;>\n*\[(-] ?)(?:to|for) {_MODEL}\b|\b(?:to|for) (?:all|any|every) {_MODEL}\b"
         rf"|\b(?:to|for) {_MODEL} ?[:!]"
     ),

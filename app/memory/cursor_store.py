@@ -9,15 +9,16 @@ from app.sessions.sharing_store import waiting
 
 LOOK_BACK = 200  # messages searched for the start of a group, or for the newest time
 
-# Of what is no call and no result the parts tell nothing of a group.
+# The parts of a message that is neither a call nor a result tell nothing of a group.
 AROUND = """/* around */
 SELECT seq, id, kind, role, name, tokens, created_at, metadata, observe, trust, content_hash, up_to_seq, erased_at,
        CASE WHEN kind IN ('tool_call', 'tool_result') THEN parts ELSE '[]' END AS parts
 FROM messages WHERE session_id = $1 AND seq BETWEEN $2::bigint - $3 AND $2::bigint + $3 ORDER BY seq
 """
 
-# What has left the tail does not come back to it, whatever keep_last is now. The anchor is the later of now and the
-# newest time in the tail, which is not always that of its last message: another may come from a clock that is ahead.
+# A message that has left the tail does not come back to it, whatever keep_last is now. The anchor is the later of now
+# and the newest time in the tail, which is not always that of its last message: another may come from a clock that is
+# ahead.
 ADVANCE_CURSOR = f"""/* advance_cursor */
 UPDATE sessions SET observed_seq = $2, buffered_seq = greatest(buffered_seq, $2),
   tail_from_seq = greatest(tail_from_seq, $3), anchor_date = (greatest(now(), (

@@ -1,6 +1,6 @@
-"""A text as a reader, or a model, could make it out: without invisible characters, look-alikes and simple codes.
+"""Reveals what a reader or a model could make out of a text with invisible characters, look-alikes and simple codes.
 
-Only for comparing. What is stored and shown stays as it was written.
+Only for comparing: what is stored and shown stays as it was written.
 """
 
 import re
@@ -22,11 +22,11 @@ _TAGS: Final = {0xE0000 + code: code for code in range(0x20, 0x7F)}  # ASCII wri
 _INVISIBLE: Final = frozenset({"Mn", "Cf"})
 _SPACED: Final = lazy_pattern(r"\b(?:\w[ ._*-]){4,}\w\b")  # i g n o r e
 _BASE64: Final = lazy_pattern(r"[A-Za-z0-9+/]{24,}={0,2}")
-_CODED_MAX: Final = 20  # runs that are decoded; a file of them is no message to anyone
+_CODED_MAX: Final = 20  # runs that are decoded; more are a file, not a hidden message
 
 
 def unmarked(text: str) -> str:
-    """The text without accents, invisible characters and forms of width."""
+    """The text without accents, invisible characters and width variants."""
     if text.isascii():
         return text
     decomposed = normalized(text.translate(_TAGS), "NFKD")
@@ -35,7 +35,7 @@ def unmarked(text: str) -> str:
 
 
 def readings(text: str) -> str:
-    """The text in lower case on one line and, behind it, what its disguises hide; each reading is there once."""
+    """The text in lower case on one line, and below it other readings of its disguises, each once."""
     opened = unquote(unescape(text)) if "%" in text or "&" in text else text
     plain = " ".join(unmarked("\n".join((opened, *_decoded(opened)))).casefold().split())
     found = dict.fromkeys((plain, plain.translate(_LOOK_ALIKES), _SPACED.sub(_joined, plain)))
@@ -47,7 +47,7 @@ def _joined(match: re.Match[str]) -> str:
 
 
 def _decoded(text: str) -> list[str]:
-    """The runs of base64 in the text that hold text themselves."""
+    """The texts that are encoded in the text as base64."""
     found = []
     for run in _BASE64.findall(text)[:_CODED_MAX]:
         try:

@@ -1,4 +1,4 @@
-"""What observer, reflector and extractor share: the shape of a prompt, and asking a model for a draft."""
+"""The common part of the observer, reflector and extractor that ask a model: prompts, and calls for drafts."""
 
 import asyncio
 import time
@@ -14,9 +14,9 @@ from app.memory.prompts import Prompt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a model is asked: the fixed instructions, then ``prompt``, and how many tokens it may answer.
+    """A prompt: the fixed instructions, then ``prompt``, and the output limit in tokens.
 
-    What the model spends on thinking is allowed in addition (``LlmConfig``).
+    Tokens that the model spends on thinking come on top (``LlmConfig``).
     """
 
     instructions: Prompt
@@ -29,7 +29,7 @@ class Question:
 
 
 class ModelRole(ABC, Generic[Source]):
-    """A role that a provider's model plays. ``small_model`` is asked where the source says so."""
+    """A role that a provider's model plays. ``small_model`` is called if the source asks for it."""
 
     def __init__(self, model: Model, small_model: Model | None = None) -> None:
         self._model = model
@@ -41,7 +41,7 @@ class ModelRole(ABC, Generic[Source]):
 
     @property
     def output_tokens_max(self) -> int | None:
-        """What its models may write at most, thinking included, as far as their providers have said."""
+        """The lowest output limit of its models, thinking included; None if no provider has reported one."""
         told = (self._model.output_tokens_max, self._small_model.output_tokens_max)
         return min((tokens for tokens in told if tokens is not None), default=None)
 
@@ -54,7 +54,7 @@ class ModelRole(ABC, Generic[Source]):
         """Pure, and called in a thread."""
 
     async def draft(self, source: Source) -> Draft:
-        """Raises ModelError where there is no answer, a refusal included."""
+        """Raises ModelError if there is no answer, or a refusal."""
         question = await self._asked(source)
         model = self._small_model if source.small_model else self._model
         return await _drafted(model, question.request, prompt_version=question.instructions.version)

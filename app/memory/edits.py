@@ -1,6 +1,6 @@
-"""What somebody took out of a reflection by an edit does not come back with what that condensed. Pure.
+"""Finds lines with words that an edit took out of a reflection, which must not come back with its sources. Pure.
 
-A line with a word that was taken out is left out: by recall (docs/decisions/0009) and by an erasure (0028).
+Recall (docs/decisions/0009) and erasure (0028) leave such lines out.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -10,9 +10,9 @@ from functools import cache
 from app.memory.model import Item
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # found by itself: to compare all of its lines takes long
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)  # hashed by identity: hashing all lines is slow
 class Edit:
-    """What somebody made of a reflection, by its id: its lines before and after."""
+    """An edit of the reflection with this id: its lines before and after."""
 
     reflection: int
     old: tuple[Item, ...]
@@ -20,9 +20,9 @@ class Edit:
 
 
 class TakenOut:
-    """The words that edits took out, looked for once, however many notes an edit is of.
+    """Finds lines with words that edits took out. The words of an edit are computed once, for however many notes.
 
-    ``words``: those of a text, as whoever asks tells words. ``frame``: those that nobody takes out, such as "user".
+    ``words``: the caller's tokenizer. ``frame``: words that do not count, such as "user".
     """
 
     def __init__(self, words: Callable[[str], Iterable[str]], *, frame: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""What can be wrong with a request about a memory."""
+"""Errors of requests about a memory."""
 
 from app.kit.errors import Category, DomainError
 

@@ -60,7 +60,7 @@ REFLECTION: dict[str, Any] = {
 
 
 def _edited(note: dict[str, Any], line: str) -> Examples:
-    """``note`` with its one line, but for the mark, the time and the tag before it and the citation after, edited."""
+    """An edit of ``note``: its one line gets another text; mark, time, tag and citation stay."""
     said = note["items"][0]
     text = note["text"].replace(said["text"], line)
     edited = note | {"id": note["id"] + 1, "text": text, "items": [said | {"text": line}], "born_version": 13}

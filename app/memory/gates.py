@@ -1,4 +1,4 @@
-"""What an observer or reflector wrote, judged before anything is recorded (memory-rules.md sections 4 and 5)."""
+"""The gates judge a reply of observer, reflector or extractor before it is recorded (memory-rules.md sections 4, 5)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from app.memory.protected import irreplaceable, lost, with_lines
 from app.memory.rules import SHRINK_FROM_TOKENS
 from app.memory.spans import groups, merged
 
-EXAMPLE_SHARE: Final = 0.5  # of an example's words: where so many were said, it may have been observed
+EXAMPLE_SHARE: Final = 0.5  # of an example's words: with so many in the source, it may be an observation
 _NAME: Final = lazy_pattern("#[0-9]+")
 REASONS: Final = {
     "repetitive": "the reply repeated itself over and over",
@@ -39,7 +39,7 @@ class Rejection(StrEnum):
 
     @property
     def reason(self) -> str:
-        """One clause."""
+        """The reason as one clause."""
         return REASONS[self.value]
 
 
@@ -49,8 +49,8 @@ class Verdict:
 
     ``current_task`` and ``suggested_response`` are as in ``Parsed``.
 
-    ``grounded_share`` is the share of lines whose claims occur in their source, 1.0 where there is no line; None where
-    none was looked at, because the output is rejected whatever they say.
+    ``grounded_share`` is the share of lines whose claims occur in their source, 1.0 if there is no line; None if none
+    was checked, because the output is rejected anyway.
     """
 
     items: tuple[Item, ...]
@@ -63,23 +63,22 @@ class Verdict:
 
     @property
     def reason(self) -> str:
-        """One clause for the model that tries again; of what is too long, with its size: models do not count tokens."""
+        """One clause for the next attempt. If the output is too long it gives the size: models do not count tokens."""
         if self.rejected in {None, Rejection.NOT_SMALLER}:
             return f"it had about {self.tokens:,} tokens; write less"
         return self.rejected.reason
 
 
 def tokens_of(items: Sequence[Item]) -> int:
-    """What these lines take in the log."""
+    """The size of these lines in the log, in tokens."""
     return text_tokens(render(items))
 
 
 def judge_observation(parsed: Parsed, source: ObserverInput, *, tokens: int, cut_off: bool) -> Verdict:
-    """An observer's lines against the messages of their span; names may also stand in the earlier lines.
+    """Judge an observer's lines against the messages of their span; names may also occur in the earlier lines.
 
-    The lines of a span of over SHRINK_FROM_TOKENS ``tokens`` have to be smaller than it, those of another to keep to
-    the output that was asked for. A line without a word of the span is rejected where it would stand for much: for
-    more than one group, of more than so many tokens.
+    If the span has over SHRINK_FROM_TOKENS ``tokens``, the lines must be smaller than it, else within the output limit.
+    A single bare line without a word of the span is rejected if the span is that large and has more than one group.
     """
     messages, large = source.messages, tokens > SHRINK_FROM_TOKENS
     sources = [message_source(message, source.timezone) for message in messages]
@@ -99,9 +98,9 @@ def judge_reflection(
     cut_off: bool,
     size: Callable[[Sequence[Item]], int] = tokens_of,
 ) -> Verdict:
-    """A reflector's lines against the lines it condensed: always smaller than they, and at most ``limit_tokens``.
+    """Judge a reflector's lines against those it condensed: smaller than these, and at most ``limit_tokens``.
 
-    ``size`` is what lines take in the log, where they may be written at more length than here.
+    ``size``: the tokens of lines in the log, where citations may be longer than here.
     """
     sources = [item_source(item) for item in items]
     within = tuple(span for source in sources for span in source.seqs)
@@ -110,7 +109,7 @@ def judge_reflection(
 
 
 def judge_facts(parsed: Parsed, source: ExtractorInput, *, cut_off: bool) -> Verdict:
-    """An extractor's lines against the lines or messages they were taken from; there may be none worth taking."""
+    """Judge an extractor's lines against the lines or messages they were taken from. There may be none."""
     messages = (message_source(message, source.timezone) for message in source.messages)
     sources = [*map(item_source, source.items), *messages]
     within = merged(span for source in sources for span in source.seqs)
@@ -128,9 +127,9 @@ def restore(
 ) -> Verdict:
     """The verdict with the protected lines it lost put back verbatim: all, or as many as fit the limit.
 
-    First those that hold most of what is protected by the token, then the newest: the newest first of all would let go
-    of what is old at each reflection, however much it says. What fits is estimated from above, and again with the room
-    that this has left. ``size``: see ``judge_reflection``.
+    Lines with the most protected content per token come first, then the newest: the newest alone would drop old lines
+    at each reflection, however much they say. Costs are upper estimates, so the room that they leave is filled in
+    further rounds. ``size``: see ``judge_reflection``.
     """
     gone = lost(guarded, verdict.items)
     costs = [size([replace(item, day="")]) + 1 for item in gone]
@@ -150,7 +149,7 @@ def restore(
 def _fitting(
     left: Sequence[int], gone: Sequence[Item], costs: Sequence[int], *, room: float, days: set[str]
 ) -> set[int]:
-    """Those of ``left``, in their order, for which there is room; the first of a day brings its header."""
+    """Those of ``left``, in order, that fit into ``room`` tokens; the first line of a day also pays for its header."""
     taken: set[int] = set()
     for at in left:
         day = gone[at].day
@@ -173,7 +172,7 @@ def _judge(
     size: Callable[[Sequence[Item]], int] = tokens_of,
     replaces: bool = False,
 ) -> Verdict:
-    """``replaces``: the lines take the place of the sources, so one that has no word of these is none."""
+    """``replaces``: the lines take the place of the sources, so a single bare line without a word of these is none."""
     said = "\n".join(source.text for source in sources)
     told = dropwhile(_is_preface, parsed.items)
     items = tuple(item for item in told if not _is_of_prompt(item, said))
@@ -182,7 +181,7 @@ def _judge(
     parsed, share = replace(parsed, items=items), None if items else 1.0
     least = tokens_of([_barest(item) for item in items])
     rejected = _rejection(parsed, tokens=least, tokens_max=tokens_max, cut_off=cut_off)
-    if rejected is None:  # to ground thousands of lines takes minutes
+    if rejected is None:  # grounding thousands of lines takes minutes
         items, share = _grounded(clip_citations(items, within=within, said=said), Grounds(sources, known=known))
     tokens = size(items)
     return Verdict(
@@ -197,7 +196,7 @@ def _judge(
 
 
 def _grounded(items: Sequence[Item], grounds: Grounds) -> tuple[tuple[Item, ...], float]:
-    """The lines, at least one, those marked that rest on nothing or on doubt, and the share that rests on something."""
+    """The lines (at least one), ungrounded and doubtful ones marked, and the share that is grounded."""
     grounded = [_is_grounded(item, grounds) for item in items]
     marked = (
         item if true and not _rests_on_doubt(item, grounds) else _doubted(item)
@@ -207,19 +206,19 @@ def _grounded(items: Sequence[Item], grounds: Grounds) -> tuple[tuple[Item, ...]
 
 
 def _is_preface(item: Item) -> bool:
-    """Whether it only leads to what follows: "Here are the observations:"."""
+    """Whether the line only introduces the others: "Here are the observations:"."""
     return item.text.endswith((":", "：")) and item == Item(text=item.text, day=item.day)
 
 
 def _is_of_nothing(items: Sequence[Item], said: str) -> bool:
-    """Whether it is one line, without mark, time, tag or citation, that has no word of what was ``said``: "None"."""
+    """Whether this is one line, without mark, time, tag or citation, that has no word of what was ``said``: "None"."""
     if len(items) != 1 or items[0] != Item(text=items[0].text, day=items[0].day):
         return False
     return set(terms(items[0].text)).isdisjoint(terms(said))
 
 
 def _is_of_prompt(item: Item, said: str) -> bool:
-    """Whether it repeats an example of the prompt, as small models do, where most of its words were never ``said``."""
+    """Whether the line copies an example of the prompt, as small models do: most of its words were never ``said``."""
     if item.text not in examples():
         return False
     words = set(terms(item.text))
@@ -227,12 +226,12 @@ def _is_of_prompt(item: Item, said: str) -> bool:
 
 
 def _barest(item: Item) -> Item:
-    """The line without what judging may take from it: it becomes no smaller."""
+    """The line without citations, which judging may drop: a lower bound of its size."""
     return replace(item, cites=(), details=tuple(replace(detail, cites=()) for detail in item.details))
 
 
 def _rejection(parsed: Parsed, *, tokens: int, tokens_max: int | None, cut_off: bool) -> Rejection | None:
-    """The first gate that fails. A loop and a cut are told before the emptiness they cause."""
+    """The first gate that fails. Repetition and truncation are reported before the emptiness they cause."""
     if parsed.repetitive:
         return Rejection.REPETITIVE
     if cut_off:
@@ -245,10 +244,10 @@ def _rejection(parsed: Parsed, *, tokens: int, tokens_max: int | None, cut_off: 
 
 
 def clip_citations(items: Iterable[Item], *, within: Ranges, said: str = "") -> tuple[Item, ...]:
-    """The items with citations outside the seqs ``within`` dropped, and those that reach beyond cut to them.
+    """The items with citations clipped to the seqs ``within``; those outside are dropped.
 
-    A dropped ``#4211`` that the source itself says was no citation but a name, of an issue for instance: it goes back
-    into the text. ``said`` is the source's text.
+    A dropped ``#4211`` that occurs in the source's text ``said`` is a name, for instance of an issue, and goes back
+    into the text.
     """
     names = frozenset(_NAME.findall(said))
 
@@ -279,7 +278,7 @@ def _name(cite: Cite) -> str:
 
 
 def _is_grounded(item: Item, grounds: Grounds) -> bool:
-    """Whether the line and each of its details are; a detail rests on what its line cites too."""
+    """Whether the line and each of its details are grounded; a detail may also rest on what its line cites."""
     if grounds.misattributed(item.text, item.cites):
         return False
     told = ((item.text, item.cites), *((detail.text, (*detail.cites, *item.cites)) for detail in item.details))
@@ -287,7 +286,7 @@ def _is_grounded(item: Item, grounds: Grounds) -> bool:
 
 
 def _rests_on_doubt(item: Item, grounds: Grounds) -> bool:
-    """Whether every line that this one condenses was uncertain: condensing makes nothing true."""
+    """Whether every line that this one condenses was uncertain: condensing makes nothing certain."""
     return bool(item.cites) and all(ground.uncertain for ground in grounds.of(item.cites))
 
 

@@ -1,4 +1,7 @@
-"""A draft against its source: parsed, told whose word each line rests on, judged (memory-rules.md section 4). Pure."""
+"""Judges a draft against its source: parses it, checks whose word it rests on, applies the gates. Pure.
+
+Source of the rules: memory-rules.md section 4.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,11 +20,11 @@ from app.memory.trust import item_voices, message_voices, vetted
 from app.memory.views import cut, value_text
 from app.sessions.model import Message, Part, PartType
 
-JUDGED_TOKENS: Final = 10_000  # of one call's arguments or of one result, at least; the built-in observer reads of half
+JUDGED_TOKENS: Final = 10_000  # at least, of one call's arguments or of one result; the built-in observer reads half
 
 
 def observation_verdict(draft: Draft, source: ObserverInput, *, tokens: int, task: str | None) -> Verdict:
-    """``tokens`` are those of the span; ``task`` was known before, also where it was not shown."""
+    """``tokens``: the size of the span; ``task``: the current task, even if it was not shown."""
     parsed, messages = parse(draft.text), in_sight(source.messages, source.tools)
     if not draft.cut_off:  # which is rejected whatever it says
         parsed = vetted(dated(parsed, messages, source.timezone), message_voices(messages), task=task)
@@ -29,9 +32,9 @@ def observation_verdict(draft: Draft, source: ObserverInput, *, tokens: int, tas
 
 
 def in_sight(messages: Sequence[Message], tools: ToolTokens) -> tuple[Message, ...]:
-    """The messages with as much of long arguments and results as a line can be of: their beginning and end.
+    """The messages with long arguments and results cut to their beginning and end, as far as a line can rest on them.
 
-    Of what nobody reads nothing is told. A group of calls may hold any number of megabytes, and to judge a line by one
+    What no observer reads cannot be told. A group of calls may hold any number of megabytes, and to judge a line by one
     of them takes seconds.
     """
     return tuple(replace(one, parts=tuple(_in_sight(part, tools) for part in one.parts)) for one in messages)
@@ -52,10 +55,10 @@ def _in_sight(part: Part, tools: ToolTokens) -> Part:
 
 
 def dated(parsed: Parsed, messages: Sequence[Message], timezone: ZoneInfo) -> Parsed:
-    """With the lines under no ``Date:`` under the days on which the first messages that they cite were said.
+    """The reply with each line without a ``Date:`` put under the day on which its first cited message was said.
 
-    A header that may mean several days (``01/08/2026``, ``Aug 1``) means that of them on which something was said. One
-    that names no date is none: its lines stay where they are.
+    A header that may mean several days (``01/08/2026``, ``Aug 1``) means that one of them on which something was said.
+    Lines under a header that names no date get their day too, but stay where they are.
     """
     said = [message.created_at.astimezone(timezone).date() for message in messages]
     all_days = frozenset(said)
@@ -92,7 +95,7 @@ def reflection_verdict(
     limit_tokens: int | None,
     size: Callable[[Sequence[Item]], int],
 ) -> Verdict:
-    """``items`` are what is condensed, of so many ``tokens``, and into how many at most; ``size`` as there."""
+    """``items``: the lines that are condensed, of ``tokens``; ``limit_tokens``, ``size`` as in ``judge_reflection``."""
     parsed = parse(draft.text)
     return judge_reflection(
         parsed if draft.cut_off else vetted(parsed, item_voices(items)),

@@ -1,7 +1,7 @@
-"""Single lines of the log, read: day headers, bullets, sub-bullets, and what stands at a bullet's head and end.
+"""Parses single lines of the log: day headers, bullets, sub-bullets, and a bullet's head and citations.
 
-Every reading is a fixed point: what ``log`` writes of an item reads back as that item. All patterns are anchored and
-without nested repetition, so reading is linear.
+Parsing is a fixed point: what ``log`` writes of an item reads back as that item. All patterns are anchored and without
+nested repetition, so it is linear.
 """
 
 import re
@@ -18,7 +18,7 @@ LINE_CHARACTERS_MAX: Final = 10_000
 
 _RULED: Final = lazy_pattern(r"[\s`*_=~#+•|:–—.,;、，；。-]*|\s*```\w*\s*")
 _MARKS: Final = "|".join(Priority)
-# By what else a model marks a line: its own signs, the codes of ours, and words, which stand in brackets.
+# Other marks that models use: signs of their own, and the codes of ours. Words (LEVELS) stand in brackets.
 _MARKS_ALIKE: Final = {
     sign: mark
     for mark, signs in {
@@ -37,13 +37,13 @@ LEVELS: Final = {
 _BULLET: Final = lazy_pattern(rf"(?:[*+\-–—](?:[ ]|(?={_MARKS}))|[•◦▪●○‣・·]|[0-9]{{1,3}}[.)][ ])\s*(?P<text>\S.*)")
 _ARROW: Final = r"(?:->|→|⇒|=>|-&gt;)"
 _ARROWS: Final = lazy_pattern(rf"(?:{_ARROW}\s*)+")
-_LEADING: Final = lazy_pattern(rf"(?:(?P<arrow>{_ARROW})\s*|\[[ xX]\]\s+)+")  # also the box of a task
+_LEADING: Final = lazy_pattern(rf"(?:(?P<arrow>{_ARROW})\s*|\[[ xX]\]\s+)+")  # or the checkbox of a task
 _TAGS: Final = "|".join(tag.replace("_", "[_ -]") for tag in Tag)
-# How a keyboard for Chinese, Japanese or Arabic writes the signs of a line, each in the place of one of ours.
+# Chinese, Japanese and Arabic forms of the signs of a line, and ours at the same places.
 _SIGNS: Final = str.maketrans("（）［］【】〔〕：，；、。．－–—〜～＊＋＃｜＞،؛।＿", "()[][][]:,;,..-----*+#|>,;._")
 _MORNING: Final = "上午|早上|凌晨|午前|오전|새벽|아침|صباحا|صباحًا|ص|सुबह"
 _EVENING: Final = "下午|晚上|傍晚|午後|夜|오후|저녁|밤|مساء|مساءً|عصرًا|عصرا|م|दोपहर|शाम|रात"
-# A time as it is written in other countries; only in brackets, where it can hardly be anything else.
+# A time in the notation of other countries; only in brackets, where it can hardly be anything else.
 _LOCAL_TIME: Final = rf"""
     [(\[]\s?(?:(?:{_MORNING})|(?P<late>{_EVENING}))?\s?(?P<local_hour>[01]?[0-9]|2[0-3])
       (?: \s?[:.hH]\s?(?P<local_minute>[0-5][0-9])(?:\s?(?:h|hs|uhr|ч\.?))?
@@ -85,7 +85,7 @@ _CITE: Final = r"#[0-9]{1,9}(?:-#?[0-9]{1,9})?"
 _CITE_WORD: Final = lazy_pattern(rf"(?P<open>[(\[])?{_CITE}(?:[,;]{_CITE})*(?P<close>[)\]])?[.,;:]?")
 _CITE_START: Final = lazy_pattern(r"[*_`\\(\[]*#")
 _CITE_CHARACTERS: Final = "#0123456789()[],;.:/ -~*_`\\"
-# What may stand between two citations, from one to the other or beside it.
+# Words between two citations: of a range, or of a list.
 _TO: Final = "to|bis|à|a|até|al|do|до|tot|から|到|至"
 _AND: Final = "and|&|und|et|y|e|и|та|i|oraz|en|ve|dan|og|och|și|και|و|और|と|和|及|与|與|및|와|과"
 _JOINED: Final = lazy_pattern(
@@ -97,7 +97,7 @@ _WORDED_CITES: Final = lazy_pattern(
     r"|메시지|출처|消息|来源|メッセージ|出典)\.?\s?:?\s?(#[0-9][#0-9,; &–—-]*)[)\]]\.?$",
     re.IGNORECASE,
 )
-# However they are divided, and whatever they are set in: **#12**, #12、#13, #12, 14, #12#13.
+# Other separators and emphasis of citations: **#12**, #12、#13, #12, 14, #12#13.
 _PLAIN: Final = str.maketrans("/~", ",-", "*_`\\")
 _UNMARKED: Final = lazy_pattern(r"(?<=[0-9]), (?=[0-9])")
 _RUN_ON: Final = lazy_pattern(r"(?<=[0-9])(?=#)")
@@ -116,12 +116,12 @@ class Bullet:
 
 
 def is_ruled(line: str) -> bool:
-    """Whether the line is blank, a rule, of a table too, a fence, or of stops and commas alone: it says nothing."""
+    """Whether the line says nothing: it is blank, a rule, also of a table, a fence, or punctuation alone."""
     return _RULED.fullmatch(line) is not None
 
 
 def read_day(line: str) -> str | None:
-    """The day of a header, ``Aug 1, 2026`` where it names a date, else its words; None if the line is no header.
+    """The day of a header, ``Aug 1, 2026`` if it names a date, else its words; None if the line is no header.
 
     ``**Date: ...**``, ``## Aug 1, 2026`` and a bare date are headers too; a bullet never is.
     """
@@ -137,7 +137,7 @@ def read_bullet(line: str) -> Bullet | None:
     columns = line.expandtabs(4)
     text = columns.strip()
     indent = len(columns) - len(columns.lstrip())
-    if text[:1].isdigit() and is_day_alone(text):  # "1. August 2026" is no first point of a list
+    if text[:1].isdigit() and is_day_alone(text):  # "1. August 2026" is no list item
         return None
     if match := _BULLET.match(_in_our_signs(text)):
         text = text[match.start("text") :]
@@ -150,7 +150,7 @@ def read_bullet(line: str) -> Bullet | None:
 
 
 def read_item(text: str, *, day: str) -> Item | None:
-    """A top-level bullet's text as an item; None where no words are left. Too long, it is cut to fit its line."""
+    """A top-level bullet's text as an item; None if no words are left. Too long a text is cut to fit its line."""
     item = _item(text, day=day)
     if item and len(line := item_line(item)) > LINE_CHARACTERS_MAX:
         item = _item(line[2:LINE_CHARACTERS_MAX], day=day)
@@ -158,7 +158,7 @@ def read_item(text: str, *, day: str) -> Item | None:
 
 
 def read_detail(text: str) -> Detail | None:
-    """A sub-bullet's text as a detail; None where no words are left. Too long, it is cut to fit its line."""
+    """A sub-bullet's text as a detail; None if no words are left. Too long a text is cut to fit its line."""
     detail = _detail(text)
     if detail and len(line := detail_line(detail)) > LINE_CHARACTERS_MAX:
         detail = _detail(line.removeprefix("  * ")[: LINE_CHARACTERS_MAX - 4])
@@ -194,9 +194,9 @@ def _detail(text: str) -> Detail | None:
 
 
 def _head(text: str) -> tuple[dict[str, str], str, str]:
-    """Mark, time, tag, uncertainty and origin at a line's start, in any order and each once, and what follows.
+    """Mark, time, tag, uncertainty and origin at a line's start, in any order and each once, and the text after them.
 
-    Last the signs that made it bold, where they go on behind it.
+    Last the signs that made the head bold, if they are not closed in it.
     """
     head: dict[str, str] = {}
     at, bold, signs = 0, "", _in_our_signs(text)
@@ -241,10 +241,9 @@ def _clock(hour: int, minute: str, half: str | None) -> str:
 
 
 def _tail(text: str) -> tuple[str, tuple[Cite, ...]]:
-    """The words, and the citations that end them.
+    """The text before the trailing citations, and these.
 
-    Of the words at the end that only cite, the longest run with balanced brackets is taken: in ``(see #12)`` the
-    number belongs to the sentence.
+    The longest run of citations with balanced brackets is taken: in ``(see #12)`` the number belongs to the sentence.
     """
     words = _with_plain_cites(text).split(" ")
     start, depth, end = len(words), 0, len(words)
@@ -264,9 +263,9 @@ def _tail(text: str) -> tuple[str, tuple[Cite, ...]]:
 
 
 def _with_plain_cites(text: str) -> str:
-    """The text with what cites at its end written plainly, and a blank before it.
+    """The text with its trailing citations in plain form, after a space.
 
-    Behind a letter or a sign of a path it is a name: ``acme/app#12``. Chinese and Japanese have no blanks.
+    After a letter or a character of a path ``#12`` is a name: ``acme/app#12``. Chinese and Japanese have no spaces.
     """
     if worded := _WORDED_CITES.search(text):
         text = f"{text[: worded.start()]}({worded[1].strip()})"
@@ -287,13 +286,13 @@ def _without_bold(text: str) -> str:
 
 
 def _beside(match: re.Match[str]) -> str:
-    """Two citations without the word between them, and all else in its place."""
+    """Two citations with a sign in place of the word between them, padded so that all else keeps its position."""
     by = "-" if match["to"] and match["one"][-1].isdigit() else " "
     return match["one"] + by + "*" * (len(match["by"]) - 1)
 
 
 def _in_our_signs(text: str) -> str:
-    """The text, each character in its place, with the signs of a line's head and end as we write them."""
+    """The text, of the same length, with the signs of a line's head and end as we write them."""
     return text if text.isascii() else plain_digits(text).translate(_SIGNS)
 
 

@@ -55,7 +55,7 @@ def one_line(text: str) -> str:
 
 
 def in_time_order(items: Iterable[Item]) -> tuple[Item, ...]:
-    """The lines of each day sorted by time, where every line of that day has one; details stay with their line."""
+    """The lines of each day sorted by time, if every line of that day has one; details stay with their line."""
     ordered: list[Item] = []
     for _, of_day in groupby(items, key=lambda item: item.day):
         lines = list(of_day)
@@ -68,7 +68,7 @@ def in_time_order(items: Iterable[Item]) -> tuple[Item, ...]:
 def items_to_json(items: Iterable[Item]) -> list[dict[str, Any]]:
     """Plain JSON values for the ``items`` column; what is unset is left out.
 
-    ``cites`` are pairs of seqs, inclusive, with the conversation behind them where it is named.
+    ``cites`` are pairs of seqs, inclusive, followed by the conversation if it is named.
     """
     return [_item_to_json(item) for item in items]
 
@@ -85,10 +85,11 @@ def _header(day: str, anchor: date | None) -> str:
 
 
 def _has_passed(item: Item, anchor: date) -> bool:
-    """Whether the line tells of something planned for a day before ``anchor``.
+    """Whether the line plans something for a day before ``anchor``.
 
-    That is any open line that names a day after its own, or a next step for its own day. "Pay the bill of July 10",
-    said in August, is planned for no day; of a line without a day nobody knows, and a next step is taken for planned.
+    An open line does if it names a day after its own, and a next step also if it names its own day. "Pay the bill of
+    July 10", said in August, plans nothing. A next step without a day of its own counts as planned, another line does
+    not.
     """
     if item.priority is Priority.DONE or item.tag is Tag.OUTCOME:
         return False
@@ -102,8 +103,8 @@ def _has_passed(item: Item, anchor: date) -> bool:
 
 
 def _days_named(text: str, said: date | None) -> Iterator[date]:
-    """The days of a text; of "week of 14 Aug 2023", as the built-in observer calls a week, the last one."""
-    if next(date_phrases(text), None) is None:  # as in most lines, which are not looked through for ranges then
+    """The days that a text names; for "week of 14 Aug 2023", the built-in observer's name of a week, the last one."""
+    if next(date_phrases(text), None) is None:  # as in most lines, which then skip the search for ranges
         return
     text = days_apart(text)
     for phrase in date_phrases(text):
@@ -113,7 +114,7 @@ def _days_named(text: str, said: date | None) -> Iterator[date]:
 
 
 def _meant(phrase: DatePhrase, said: date | None) -> date | None:
-    """The day; where its year is left out the next such day from that of its saying, if that is known."""
+    """The day of a phrase; without a year, the next such day from ``said`` on, if that is known."""
     if phrase.full or said is None or phrase.day is None or phrase.year is not None:
         return phrase.full
     days = (phrase.on(year) for year in (said.year, said.year + 1))

@@ -1,4 +1,4 @@
-"""What every step of a memory works with."""
+"""The dependencies that all steps of a memory share."""
 
 from dataclasses import dataclass
 

@@ -13,7 +13,7 @@ WAIT_SECONDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 60.0, 300.0, 1_800.0)
 
 
 class MemoryMetrics:
-    """With no registry it counts for nobody."""
+    """Without a registry nothing is exported."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self._waits = Histogram(

@@ -1,4 +1,4 @@
-"""What is remembered, as values: the lines of the log, and what an observer or reflector is given and gives back."""
+"""Values of the memory: log lines, notes, and the inputs and outputs of observer, reflector and extractor."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from app.memory.rules import OBSERVER_OUTPUT_TOKENS, TOOLS, ToolTokens
 from app.sessions.model import Message, Trust
 
 UTC = ZoneInfo("UTC")
-CITED_MAX = 100  # messages told of one line
+CITED_MAX = 100  # messages listed for one line
 Ranges: TypeAlias = tuple[tuple[int, int], ...]  # seqs, inclusive, ascending and disjoint
 
 
@@ -40,7 +40,7 @@ WISHES = frozenset({Tag.DECISION, Tag.PREFERENCE, Tag.NEXT_STEP})  # of the user
 
 
 class Origin(StrEnum):
-    """Where a line comes from that rests on nobody's word: text of a tool, or of a stranger. Written ``(tool)``."""
+    """The untrusted source of a line: the text of a tool, or of a stranger. Written ``(tool)``."""
 
     TOOL = "tool"
     EXTERNAL = "external"
@@ -50,7 +50,7 @@ class Origin(StrEnum):
 class Cite:
     """Messages a line rests on: seqs ``first``..``last``, inclusive. Written ``#12`` or ``#15-18``.
 
-    In a memory that several conversations share it names its own: ``#chat-7:12``.
+    In a shared memory a citation names its conversation: ``#chat-7:12``.
     """
 
     first: int
@@ -59,12 +59,12 @@ class Cite:
 
 
 def touches(seqs: Ranges, cites: Iterable[Cite]) -> bool:
-    """Whether one of the citations is of one of the messages."""
+    """Whether one of the citations overlaps the messages ``seqs``."""
     return any(first <= cite.last and cite.first <= last for cite in cites for first, last in seqs)
 
 
 def seqs_of(cites: Iterable[Cite]) -> Ranges:
-    """The messages cited, in the order of the citations."""
+    """The ranges of seqs cited, in the order of the citations."""
     return tuple((cite.first, cite.last) for cite in cites)
 
 
@@ -80,9 +80,9 @@ class Detail:
 class Item:
     """One top-level line of the log.
 
-    ``day`` is the text of the ``Date:`` header it stands under, ``Aug 1, 2026`` where a date could be read from it, ""
-    where there was none. ``time`` is ``HH:MM`` or None. ``text`` holds neither mark, time, tag nor citations.
-    ``priority`` None is a line that carried no mark. ``origin`` None is a line that rests on the user or the operator.
+    ``day`` is the text of the ``Date:`` header above it, ``Aug 1, 2026`` if it could be read as a date, "" if there is
+    none. ``time`` is ``HH:MM`` or None. ``text`` holds neither mark, time, tag nor citations. ``priority`` None: the
+    line has no mark. ``origin`` None: the line rests on the user or the operator.
     """
 
     text: str
@@ -97,31 +97,31 @@ class Item:
 
     @property
     def trust(self) -> Trust:
-        """Whose word it is. The user's and the assistant's are not told apart: a line knows no roles."""
+        """The trust of its source. A line records no role, so the assistant's words count as the user's."""
         return Trust.USER if self.origin is None else Trust(self.origin)
 
     @property
     def whole_text(self) -> str:
-        """Its own, then that of each detail, a line each."""
+        """Its text, then that of each detail, one per line."""
         return "\n".join((self.text, *(detail.text for detail in self.details)))
 
     @property
     def all_cites(self) -> tuple[Cite, ...]:
-        """Its own, then those of its details."""
+        """Its citations, then those of its details."""
         return (*self.cites, *(cite for detail in self.details for cite in detail.cites))
 
     @property
     def cited(self) -> tuple[int, ...]:
-        """The messages that these are, each once, so many at most."""
+        """The seqs of the cited messages, without duplicates, at most CITED_MAX."""
         seqs = (range(cite.first, min(cite.last + 1, cite.first + CITED_MAX)) for cite in self.all_cites)
         return tuple(dict.fromkeys(chain.from_iterable(seqs)))[:CITED_MAX]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """What could be read from a model's reply. ``complete`` says whether a whole observations block was found.
+    """A parsed reply of a model. ``complete``: it has a whole observations block.
 
-    A task or response of None was not told, of "" is none any more.
+    A task or response is None if the reply does not mention it, "" if it says that there is none.
     """
 
     items: tuple[Item, ...]
@@ -144,7 +144,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What an observer or reflector wrote, unread and unjudged. ``cut_off``: it ended at the output limit."""
+    """A reply of an observer, reflector or extractor, not yet parsed. ``cut_off``: it ended at the output limit."""
 
     text: str
     call: Call
@@ -153,13 +153,12 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObserverInput:
-    """What an observer sees (memory-rules.md section 4): ``messages`` is the span, skipped ones left out.
+    """An observer's input (memory-rules.md section 4): ``messages`` is the span, skipped ones left out.
 
-    ``earlier`` are the lines already in the log, oldest first, cut to their budget. ``rejected`` is why the last try
-    at the same span was refused, None at the first. ``input_tokens`` caps the messages' view (None: no cap); it bites
-    only where one group of messages is larger than that. ``tools`` is how much it shows of calls and results.
-    ``output_tokens`` is what may be written of them.
-    ``small_model`` asks the smaller model, where there is one.
+    ``earlier`` are the lines already in the log, oldest first, cut to their budget. ``rejected``: why the last attempt
+    at the same span was refused, None at the first. ``input_tokens`` caps the messages' view (None: no cap), which
+    matters only if one group of messages is larger. ``tools``: how much of calls and results is shown.
+    ``output_tokens``: the output limit. ``small_model``: use the smaller model, if there is one.
     """
 
     messages: tuple[Message, ...]
@@ -176,10 +175,10 @@ class ObserverInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectorInput:
-    """What a reflector condenses: ``items`` oldest first, of ``source_tokens`` tokens, to about ``target_tokens``.
+    """A reflector's input: ``items``, oldest first, of ``source_tokens`` tokens, to condense to some ``target_tokens``.
 
-    ``compression`` is 1-4 (about 8/10, 6/10, 4/10, 2/10 of the detail, memory-rules.md section 5). ``small_model``
-    asks the smaller model, where there is one.
+    ``compression`` is 1-4 (about 8/10, 6/10, 4/10, 2/10 of the detail, memory-rules.md section 5). ``small_model``: use
+    the smaller model, if there is one.
     """
 
     items: tuple[Item, ...]
@@ -195,9 +194,9 @@ class ReflectorInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractorInput:
-    """What facts are taken from: lines of the log, or messages that nobody has observed. Never both.
+    """An extractor's input: lines of the log, or messages that were not observed; never both.
 
-    ``rejected`` is why the last try was refused; the others are as in ``ObserverInput``.
+    ``rejected``: why the last attempt was refused; the others are as in ``ObserverInput``.
     """
 
     items: tuple[Item, ...] = ()
@@ -222,11 +221,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One chunk of the log: the lines observed from ``from_seq``..``to_seq``; ``covers`` leaves out what was skipped.
+    """One chunk of the log: the lines observed from ``from_seq``..``to_seq``; ``covers`` leaves out skipped messages.
 
-    ``session_id`` is whose messages they are. ``ordinal`` is its place in the log.
-    ``text`` is ``items`` as the model sees them, ``tokens`` its size, ``message_tokens`` the size of what it covers.
-    Live at version v: ``born_version <= v`` and not ``retired_version <= v``.
+    ``session_id``: the session of the messages. ``ordinal``: its place in the log. ``text`` is ``items`` as the model
+    sees them, ``tokens`` its size, ``message_tokens`` the size of the messages it covers. Live at version v:
+    ``born_version <= v`` and not ``retired_version <= v``.
     """
 
     id: int
@@ -246,11 +245,11 @@ class Observation:
     retired_version: int | None = None
     retired_by: str | None = None
     created_at: datetime
-    conversation: str | None = None  # the key of its session, where the log is not that session's alone
+    conversation: str | None = None  # the key of its session, if several share the log
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where in the log it begins and ends."""
+        """Its first and last position in the log."""
         return self.ordinal, self.ordinal + self.to_seq - self.from_seq
 
     @property
@@ -262,9 +261,9 @@ class Observation:
 class Reflection:
     """One condensed note of ``level`` >= 1, made of ``sources`` (observation ids at level 1, else reflection ids).
 
-    ``from_seq`` and ``to_seq`` are its place in the log: seqs where that is one session's, else the ordinals of the
-    observations it condenses. ``covers`` are the messages behind it, by their session, where they were read.
-    ``shared``: the log is not one session's alone, as far as that was read.
+    ``from_seq`` and ``to_seq`` are its place in the log: seqs if the log is one session's, else the ordinals of the
+    observations it condenses. ``covers``: the messages behind it by session, if they were read. ``shared``: several
+    sessions share the log, as far as that was read.
     """
 
     id: int
@@ -293,7 +292,7 @@ class Reflection:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where in the log it begins and ends."""
+        """Its first and last position in the log."""
         return self.from_seq, self.to_seq
 
     @property
@@ -310,7 +309,7 @@ class Role(Protocol[Source_contra]):
     async def draft(self, source: Source_contra) -> Draft: ...
 
     async def estimate(self, source: Source_contra) -> Usage:
-        """What a draft uses at most; nothing where no model is called."""
+        """An upper estimate of a draft's usage; zero if no model is called."""
 
 
 Observer: TypeAlias = Role[ObserverInput]
@@ -320,4 +319,4 @@ Extractor: TypeAlias = Role[ExtractorInput]
 class Reflector(Role[ReflectorInput], Protocol):
     @property
     def target_tokens_max(self) -> int | None:
-        """How long a log it can write; None as long as nothing is known of a limit."""
+        """The longest log it can write, in tokens; None if no limit is known."""

@@ -55,7 +55,7 @@ class Showing:
     gives_up: frozenset[str] = _SURE | _DOUBTFUL  # where nothing is lost by it
 
 
-# Of what is not noted nothing is known; and Gemini says nothing at all to some texts.
+# What no note tells is not remembered; and Gemini says nothing at all to some texts.
 OBSERVED: Final = Showing(
     steps=frozenset({Observe.name, Buffer.name, Rebuild.name}), gives_up=frozenset({REFUSED, BAD_REPLY})
 )

@@ -1,4 +1,4 @@
-"""The SQL of one note at a time, of either kind: read, edit, retire (decision 0009). The caller holds the memory."""
+"""The SQL of one note at a time, of either kind: read, edit, retire (decision 0009). The caller locks the memory."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from app.memory.rows import observation_of, reflection_of
 
 N = TypeVar("N", Observation, Reflection)
 
-# By whom a note was retired if not by a reflection; causes of versions too.
+# What retired a note, if not a reflection; also causes of versions.
 EDITED, DELETED, ERASED = "edited", "deleted", "erased"
 
 OBSERVATION = "/* observation */ SELECT * FROM observations WHERE memory_id = $1 AND id = $2"
@@ -120,7 +120,7 @@ async def live_notes(tx: Tx, notes: Notes[N], memory_id: UUID) -> list[N]:
 
 
 async def edit_note(tx: Tx, notes: Notes[N], locked: Locked, old: N, new: NewText) -> N:
-    """Put a copy with the new text in the place of ``old``, live if it was. Answers the copy."""
+    """Replace ``old`` by a copy with the new text and the same status. Answers the copy."""
     columns = (new.text, items_to_json(new.items), new.tokens, old.status)
     version = locked.version + 1
     return notes.read(await tx.fetchrow(notes.edit, locked.memory_id, old.id, version, EDITED, *columns))

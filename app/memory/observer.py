@@ -19,7 +19,7 @@ class ModelObserver(ModelRole[ObserverInput]):
 
 
 def observer_prompt(source: ObserverInput) -> str:
-    """All but the fixed instructions, the steadier before the newer, the task last."""
+    """The prompt after the fixed instructions: stable parts before newer ones, the task last."""
     view = messages_view(source.messages, zone=source.timezone, limit_tokens=source.input_tokens, tools=source.tools)
     return "\n\n".join(
         (

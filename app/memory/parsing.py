@@ -1,4 +1,4 @@
-"""Reading what an observer or a reflector wrote (memory-rules.md section 4, Parsing). It never raises."""
+"""Parses the replies of observer, reflector and extractor (memory-rules.md section 4, Parsing). It never raises."""
 
 import html
 import re
@@ -21,7 +21,7 @@ CURRENT_TASK: Final = "current-task"
 SUGGESTED_RESPONSE: Final = "suggested-response"
 NAMES: Final = frozenset({OBSERVATIONS, CURRENT_TASK, SUGGESTED_RESPONSE})
 
-# Which way a text runs; a model for Arabic or Hebrew puts one before a bullet and behind a number.
+# Invisible marks of text direction; a model for Arabic or Hebrew puts one before a bullet and after a number.
 _UNSEEN: Final = dict.fromkeys((0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF))
 _TASKS: Final = "current[-_]task|suggested[-_]response"
 _TAG: Final = lazy_pattern(rf"\s*<(/?)(observations|{_TASKS})\s*>", re.IGNORECASE)
@@ -31,7 +31,7 @@ _GLUED: Final = lazy_pattern(
 )
 _HEADING: Final = lazy_pattern(r"\s*#{1,6} +\S")
 _CITES: Final = lazy_pattern(r"[#＃]\d")
-# In the language of the conversation, as the observer is asked to write.
+# "None" in the language of the conversation, as the observer is asked to write.
 _NOTHING: Final = lazy_pattern(
     r"[\s*_(（[-]*(?:none|nothing|n/a|kein[es]?|nichts|ningun[oa]|ningún|nada|nenhum(?:a)?|aucune?|rien|nessun[oa]?|niente"
     r"|geen|niets|нет|ничего|немає|brak|yok|ingen|inget|tidak ada|không(?: có)?|无|無|没有|沒有|暂无|暫無"
@@ -46,10 +46,10 @@ def block(tag: str, text: str) -> str:
 
 
 def parse(raw: str) -> Parsed:
-    """What could be read from a model's reply; of a repetitive one nothing is.
+    """The parsed reply of a model; a repetitive reply gives nothing.
 
-    A whole ``<observations>`` block is read with its wrapped lines, or, where none of them is a list line, each line as
-    one; without a block every list line of the reply counts.
+    In a whole ``<observations>`` block wrapped lines are joined or, if it has no list line, each line is an item;
+    without a block every list line of the reply counts.
     """
     plain = html.unescape(raw) if _ESCAPED.search(raw) and not _TAG.search(raw) else raw
     lines = [line[:LINE_CHARACTERS_MAX] for line in in_lines(storable(plain).translate(_UNSEEN)).split("\n")]
@@ -66,8 +66,9 @@ def parse(raw: str) -> Parsed:
     )
 
 
-# Blocks: tags count at a line's start. A block that none closes there is closed by the last one at a line's end. One of
-# a task that follows a citation, with which a line of the log is over, and ends the line is no mention either.
+# Blocks: a tag counts at the start of a line. A block that no such tag closes is closed by the last closing tag at the
+# end of a line. A task's block also counts if it follows a citation, with which a line of the log is over, and ends the
+# line.
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class _Piece:
 
 
 def _pieces(line: str) -> Iterator[_Piece]:
-    """The tags of a line, or of the two that it is, and the texts between."""
+    """The tags of a line and the texts between; a block glued to the end of a line of the log is split off first."""
     glued = _GLUED.search(line)
     if glued and _CLOSES_AT_END.search(line) and _last_closing(line[glued.end() :], _name(glued[2])):
         yield from _tagged(line[: glued.end(1)])
@@ -107,7 +108,7 @@ def _tagged(line: str) -> Iterator[_Piece]:
 
 
 def _closed(pieces: list[_Piece]) -> list[_Piece]:
-    """With a closing tag at a line's end on its own, for the blocks that are opened and else never closed."""
+    """The pieces, with closing tags at the end of a line split off for blocks that are never closed otherwise."""
     unclosed = {piece.name for piece in pieces if piece.name} - {piece.name for piece in pieces if piece.closes}
     ends = {
         _name(tag[1]): (at, tag.start())
@@ -132,7 +133,7 @@ def _last_closing(text: str, name: str) -> re.Match[str] | None:
 def _blocks(pieces: Sequence[_Piece], names: frozenset[str] = NAMES) -> tuple[dict[str, list[str]], list[_Piece]]:
     """The lines inside whole blocks of these names, those of several of one name joined, and the pieces outside.
 
-    Of what the log's block holds, a task's block is no part.
+    A task's block inside the log's block is taken out of it.
     """
     blocks: dict[str, list[str]] = {}
     rest: list[_Piece] = []
@@ -156,7 +157,7 @@ def _blocks(pieces: Sequence[_Piece], names: frozenset[str] = NAMES) -> tuple[di
 
 
 def _inside(pieces: Sequence[_Piece]) -> Iterator[str]:
-    """The texts of pieces from an opening tag on; of what stands between two blocks of that name the list lines."""
+    """The texts of pieces from an opening tag on; between two blocks of that name only the list lines."""
     name, between = pieces[0].name, False
     last_opening = max(at for at, piece in enumerate(pieces) if piece.name == name and not piece.closes)
     for at, piece in enumerate(pieces):
@@ -169,7 +170,7 @@ def _inside(pieces: Sequence[_Piece]) -> Iterator[str]:
 def _end(pieces: Sequence[_Piece], start: int) -> int:
     """Where the block opened at ``start`` closes: the last closing tag before another kind of block opens.
 
-    Where there is none so early, the first one after. The caller knows that there is one.
+    If there is none before, the first one after. The caller knows that there is one.
     """
     name, end = pieces[start].name, len(pieces)
     for at in range(start + 1, len(pieces)):
@@ -182,9 +183,9 @@ def _end(pieces: Sequence[_Piece], start: int) -> int:
 
 
 def _task(lines: Sequence[str] | None) -> str | None:
-    """What a block says, None where it is empty or there is none; "" where it says that there is nothing.
+    """The text of a task's block; None if it is empty or missing, "" if it says that there is none.
 
-    As much as a line may have: it stands in every context.
+    It is cut to the length of a line, because it stands in every context.
     """
     told = "\n".join(lines).strip()[:LINE_CHARACTERS_MAX].rstrip() if lines else ""
     return "" if told and _NOTHING.fullmatch(told) else told or None
@@ -203,7 +204,7 @@ class _Entry:
     details: list[list[str]] = field(default_factory=list)
 
     def item(self) -> Item | None:
-        """The item; of a bullet that is all head, a time alone for instance, the first detail is the text."""
+        """The item; if the bullet is all head, a time alone for instance, the first detail is the text."""
         texts, details = self.text, self.details
         item = read_item(" ".join(texts), day=self.day)
         if item is None and details:
@@ -215,14 +216,14 @@ class _Entry:
 
 
 def _listed(lines: Sequence[str]) -> Sequence[str]:
-    """The lines; made a list where a model wrote none."""
+    """The lines, each made a list line if none is one."""
     if any(map(read_bullet, lines)):
         return lines
     return [line if _says_nothing(line) or read_day(line) is not None else f"* {line.strip()}" for line in lines]
 
 
 def _says_nothing(line: str) -> bool:
-    """Also a heading, but for that of a day."""
+    """Whether the line is ruled, or a heading that is no day's."""
     return is_ruled(line) or (_HEADING.match(line) is not None and read_day(line) is None)
 
 
@@ -231,7 +232,7 @@ def _is_listed(line: str) -> bool:
 
 
 def _items(lines: Iterable[str]) -> tuple[Item, ...]:
-    """The items of a log, each day in order of time. Of neighbours that are equal one is kept."""
+    """The items of a log, those of each day sorted by time; of equal neighbours one is kept."""
     items = (item for entry in _entries(lines) if (item := entry.item()))
     return tuple(item for item, _ in groupby(in_time_order(items)))
 
@@ -261,7 +262,7 @@ def _entries(lines: Iterable[str]) -> Iterator[_Entry]:
 
 
 def _begun_day(line: str, bullet: Bullet | None, entry: _Entry | None) -> str | None:
-    """The day of a header; also of a point of the list that names one and says nothing else, and is no detail."""
+    """The day of a header, or of a top-level bullet that only names a day; None of other lines."""
     if bullet is None:
         return read_day(line)
     if entry and (bullet.arrow or bullet.indent > entry.indent + 1):

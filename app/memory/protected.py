@@ -1,4 +1,4 @@
-"""The lines a reflection must not lose, and whether it did (memory-rules.md section 5)."""
+"""The protected lines, which a reflection must not lose, and whether it did (memory-rules.md section 5)."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,13 +17,13 @@ from app.memory.model import Item, Priority, Tag, seqs_of, touches
 
 KEPT_SHARE: Final = 0.8  # of a line's numbers, dates, names and identifiers: with so many left it may have survived
 WORDS_SHARE: Final = 0.5  # and of its words: a name that is left in some other line proves nothing
-WORDS_SHARE_AKIN: Final = 0.25  # where both cite the same, more may be reworded
-EXACT_MIN: Final = 2  # and all of it, where so much that is exact is left, or both are open and one word is left
-DONE_SHARE: Final = 0.4  # of the numbers and names, where a line tells as done what rests on all that is cited
+WORDS_SHARE_AKIN: Final = 0.25  # if both cite the same messages, more may be reworded
+EXACT_MIN: Final = 2  # none of its words, if it has so many exact keys and all are left
+DONE_SHARE: Final = 0.4  # of the exact keys, if a ✅ line cites all that the line cites
 
 _NAME: Final = lazy_pattern(r"(?<=[^\s.!?:;*] )[^\W\d_][\w'-]+")  # not the first word of a sentence
 _CASELESS: Final = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f]+")
-# German: a capital tells a noun.
+# German, in which every noun has a capital.
 _NOUNS_CAPITALISED: Final = lazy_pattern(
     r"\b(?:und|für|nicht|eine[nrm]?|keine[nr]?|wird|wurde|statt|vom|zum|zur|beim|mit|seit|über|Nutzer(?:in)?|Benutzer(?:in)?)\b"
 )
@@ -57,18 +57,18 @@ class _Keys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Said:
-    """What a line says, or several do, to look keys up in. ``is_open``: what one of them tells is."""
+    """What one or several lines say, to look keys up in. ``is_open``: one of them is an open issue or next step."""
 
     text: str
     values: frozenset[str]
     is_open: bool
 
     def holds(self, keys: _Keys, *, kept_share: float = KEPT_SHARE, words_share: float = WORDS_SHARE) -> bool:
-        """Whether enough of the keys and of the words are here."""
+        """Whether enough of the keys and of the words occur here."""
         return self.kept(keys) >= kept_share * keys.exact and self.words(keys) >= words_share * len(keys.words)
 
     def holds_akin(self, keys: _Keys, *, is_open: bool) -> bool:
-        """The same, of lines that cite what this one does."""
+        """The same, for lines that cite the same messages."""
         kept, words = self.kept(keys), self.words(keys)
         if kept < KEPT_SHARE * keys.exact:
             return False
@@ -85,14 +85,14 @@ class _Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Change:
-    """A line that tells something anew: ``before``, as the observer is asked to write it, is what was so until then."""
+    """A line that tells a change: ``before`` is its "(before: ...)", as the observer is asked to write it."""
 
     subject: str
     said: _Said
     before: _Said
 
     def replaces(self, item: Item, keys: _Keys) -> bool:
-        """Whether it is what ``item`` says, of the same subject, that was so before."""
+        """Whether ``item`` says what was so before, of the same subject."""
         exact = self.before.kept(keys) if keys.exact else self.before.words(keys)
         return exact > 0 and _subject(item) == self.subject and self.said.holds(keys)
 
@@ -100,9 +100,9 @@ class _Change:
 def protected(items: Sequence[Item]) -> tuple[Item, ...]:
     """The lines that have to survive: open issues and next steps, and 🔴 lines with numbers, names or identifiers.
 
-    A line is open until a later line that tells of something done says what it said, and holds until a later one tells
-    it as what was so before. Names are told by their capital; in a script that has none, and in German, where each noun
-    has one, every 🔴 line is protected. No uncertain line is.
+    A line is open until a later ✅ or outcome line says what it said, and valid until a later line gives it as what was
+    so before. Names are recognised by their capital; in a script that has none, and in German, where every noun has
+    one, every 🔴 line is protected. Uncertain lines are not.
     """
     guarded: list[Item] = []
     done: list[_Said] = []
@@ -122,30 +122,30 @@ def protected(items: Sequence[Item]) -> tuple[Item, ...]:
 
 
 def lost(guarded: Iterable[Item], result: Sequence[Item]) -> tuple[Item, ...]:
-    """The protected lines that neither one line of ``result`` holds nor all those together that cite the same.
+    """The protected lines held neither by one line of ``result`` nor by all those together that cite the same messages.
 
-    What was asked or open is held with less of its wording too by a line that tells it as done: what was asked for is
-    not to be asked again, and an obstacle is none any more. A decision or a preference is not done with.
+    A line that is no decision or preference is also held, with less of its wording, by a ✅ line that cites all that it
+    cites: it is settled.
     """
     lines = [(line, _said(line)) for line in result]
     return tuple(item for item in guarded if not _survives(item, lines))
 
 
 def irreplaceable(item: Item) -> int:
-    """How many numbers, dates, names and identifiers a line holds; being open, or in a script without them, is one."""
+    """How many numbers, dates, names and identifiers a line has, plus one if open and one in a caseless script."""
     keys = _keys(item)
     return len(keys.values) + len(keys.names) + keys.caseless + (item.tag in _OPEN)
 
 
 def coverage(guarded: Sequence[Item], result: Sequence[Item]) -> float:
-    """The share of protected lines that ``result`` still holds; 1.0 where there are none."""
+    """The share of protected lines that ``result`` still holds; 1.0 if there are none."""
     return 1 - len(lost(guarded, result)) / len(guarded) if guarded else 1.0
 
 
 def with_lines(items: Sequence[Item], added: Iterable[Item]) -> tuple[Item, ...]:
-    """The log with lines put in verbatim, each within its day or, where there is none of it, before a later day.
+    """The log with lines inserted verbatim, each within its day or, if the log has none of it, before a later day.
 
-    Within a day it stands before what cites later messages, else at the end.
+    Within a day a line stands before the first that cites later messages, else at the end.
     """
     lines, read = list(items), cache(parse_day)
     for item in added:
@@ -167,7 +167,7 @@ def _cites_later(line: Item, item: Item) -> bool:
 
 
 def _change(item: Item) -> _Change | None:
-    """None of a line that tells of no change, or is no word of the user's or uncertain: it takes nothing back."""
+    """The change that a line tells; None if there is none, or the line is foreign or uncertain: it replaces nothing."""
     found = BEFORE.search(item.text)
     if found is None or item.uncertain or item.origin is not None:
         return None
@@ -176,7 +176,7 @@ def _change(item: Item) -> _Change | None:
 
 
 def _subject(item: Item) -> str:
-    """Of whom or what a line tells, which as a rule it begins with."""
+    """Whom or what a line is about: its first word, as a rule."""
     return item.text.partition(" ")[0].casefold()
 
 
@@ -207,7 +207,7 @@ def _together(said: Sequence[_Said]) -> _Said:
 
 
 def _keys(item: Item) -> _Keys:
-    """What was so before is gone, and a weekday beside a date and how long ago a year was say nothing of their own."""
+    """The keys of a line, without its "(before: ...)", a weekday beside a date, and "... ago" beside a year."""
     text = BEFORE.sub("", item.text)
     text = _AGO.sub(" ", text) if _YEAR.search(text) else text
     found = claims(text)
@@ -228,7 +228,7 @@ def _keys(item: Item) -> _Keys:
 
 
 def _said(item: Item) -> _Said:
-    """Who says a day says its month."""
+    """What a line says; a day also counts as its month."""
     text = item.whole_text
     days = {form for phrase in _dates(text) for form in (_day(phrase), _day(replace(phrase, day=None)))}
     return _Said(
@@ -251,7 +251,7 @@ def _day(phrase: DatePhrase) -> str:
 
 
 def _words(plain: str) -> frozenset[str]:
-    """The words of a text that carry meaning; of scripts without spaces every two characters."""
+    """The words of a text that carry meaning; in scripts without capitals every two adjacent characters."""
     runs = _CASELESS.findall(plain)
     pairs = {run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))}
     return frozenset(pairs | set(terms(_CASELESS.sub(" ", plain))) - _SPEAKERS)

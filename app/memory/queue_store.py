@@ -20,8 +20,8 @@ FROM (SELECT id, due_at FROM memories WHERE id = $1 AND due_at <= now() FOR UPDA
 WHERE m.id = due.id RETURNING m.id, m.lease_epoch, extract(epoch FROM now() - due.due_at)::float8 AS waited_seconds
 """
 
-# Of each tenant its oldest, then of each its next: who has much to do takes turns with who has little. It goes from
-# tenant to tenant by the index, whatever one of them has due.
+# The oldest due memory of each tenant, then the second of each, so that busy tenants take turns with others. The index
+# leads from tenant to tenant, however many memories one of them has due.
 DUE = """/* due */
 WITH RECURSIVE tenants AS (
   (SELECT tenant FROM memories WHERE due_at <= now() ORDER BY tenant LIMIT 1)
@@ -59,7 +59,7 @@ WHERE id = $1 AND lease_epoch = $2
 RETURNING coalesce(due_at <= now(), false) AS due
 """
 
-# What a cap on cost put off under the settings before.
+# Memories that a cap on cost put off under former settings.
 RESUME = "/* resume */ UPDATE memories SET due_at = now() WHERE due_at > now() AND paused AND lease_owner IS NULL"
 
 GIVE_BACK = """/* give_back */

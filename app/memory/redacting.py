@@ -1,6 +1,6 @@
-"""What a worker has loaded, as it may be shown to a model: without what is redacted today. Pure.
+"""Redacts what a worker has loaded, before a model is shown it. Pure.
 
-What was stored before redaction was switched on is stored as it was. Hashes and sizes stay those of what is stored,
+What was stored before redaction was switched on stays stored as it was. Hashes and sizes stay those of the stored data,
 by which a step is recorded.
 """
 
@@ -26,7 +26,7 @@ def redacted_messages(messages: Sequence[Message], redact: Redact | None) -> tup
 
 
 def redacted_memory(loaded: Loaded, rules: Rules, redact: Redact) -> tuple[Loaded, Rules]:
-    """The log and the current task, live and observed ahead, and what the operator of the memory asks for."""
+    """The log (live and buffered), the current task and the operator's instruction, redacted."""
     shown = replace(
         loaded,
         current_task=_told(loaded.current_task, redact),

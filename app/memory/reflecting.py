@@ -199,7 +199,7 @@ def named_verdict(verdict: Verdict, numbering: Numbering) -> Verdict:
 async def _restored(
     best: Verdict, guarded: Sequence[Item], sources: Sources, attempt: Attempt, written: int
 ) -> Verdict:
-    """With the protected lines it lost; the run that wrote it is told for how many of them there is no room."""
+    """The verdict with the protected lines it lost; the run that wrote it records how many of them find no room."""
     runs, most = attempt.runs, restored_most(attempt.loaded, attempt.rules, sources)
     best = await aside(restore, best, guarded, limit_tokens=most, size=sources.numbering.size)
     if gone := await aside(lost, guarded, best.items):

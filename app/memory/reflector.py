@@ -18,7 +18,7 @@ OUTPUT_TOKENS_MIN = 1_000
 class ModelReflector(ModelRole[ReflectorInput]):
     @property
     def target_tokens_max(self) -> int | None:
-        """With the room above it within what the model may write."""
+        """The largest target whose room above it is within the model's output limit."""
         most = self.output_tokens_max
         return None if most is None else int(most / OUTPUT_PER_TARGET)
 
@@ -38,7 +38,7 @@ def reflector_instructions() -> Prompt:
 
 
 def reflector_prompt(source: ReflectorInput) -> str:
-    """All but the fixed instructions: the log, then how far to condense it."""
+    """The prompt after the fixed instructions: the log, then how far to condense it."""
     tenths = round(COMPRESSION_SHARES[source.compression - 1] * 10)
     share = round(100 * source.target_tokens / max(1, source.source_tokens))
     asked = (

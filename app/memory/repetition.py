@@ -1,10 +1,10 @@
-"""Whether a model got caught in a loop (memory-rules.md section 4, Parsing)."""
+"""Detects a model that got caught in a loop (memory-rules.md section 4, Parsing)."""
 
 from collections import Counter
 from itertools import groupby
 from typing import Final
 
-CHARACTERS_MIN: Final = 2_000  # nothing up to here is repetitive
+CHARACTERS_MIN: Final = 2_000  # a text up to here is never repetitive
 WINDOWS: Final = 50
 WINDOW_CHARACTERS: Final = 200
 EQUAL_WINDOWS_MIN: Final = 5

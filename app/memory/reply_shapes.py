@@ -1,7 +1,7 @@
-"""Replies in other shapes than the one asked for, as small models give them, made lines of the log. Pure.
+"""Converts replies in other shapes than requested, as small models give them, to lines of the log. Pure.
 
-JSON, a table, XML elements, headings in place of tags, a quoted whole. Each record of these is one line: its day, mark,
-time and tag first, then its words, then what it cites. A reply in the form asked for is left as it is.
+JSON, a table, XML elements, headings in place of tags, a quoted whole. Each record of these becomes one line: its day,
+mark, time and tag first, then its words, then its citations. A reply in the requested form is left as it is.
 """
 
 import json
@@ -49,7 +49,7 @@ _NOTHING: Final = frozenset({"", "-", "–", "—", "n/a", "none", "null"})
 
 
 def in_lines(reply: str) -> str:
-    """The reply with whatever in it has another shape as lines of the log, and all else as it was."""
+    """The reply with parts in other shapes converted to lines of the log, and all else as it was."""
     reply = _without_elements(_AROUND_ELEMENTS.sub("", _LINE_BREAK.sub("", _with_json_read(reply))))
     lines = _unquoted(reply.split("\n"))
     if not _BLOCK_TAG.search(reply):
@@ -58,7 +58,7 @@ def in_lines(reply: str) -> str:
 
 
 def _with_tags(lines: Sequence[str]) -> Iterator[str]:
-    """With the tags that headings stand for: ``## Current task``, ``**Observations:**``."""
+    """The lines with the tags that headings stand for: ``## Current task``, ``**Observations:**``."""
     opened = ""
     for line in lines:
         heading = _HEADING.fullmatch(line)
@@ -80,7 +80,7 @@ def _block_name(name: str) -> str:
 
 
 def _unquoted(lines: Sequence[str]) -> Sequence[str]:
-    """Where every line but its tags is quoted, as with ``>``, none is."""
+    """The lines without ``>`` if all of them but tags and blank ones are quoted."""
     quoted = [_QUOTED.match(line) for line in lines]
     told = [quote for line, quote in zip(lines, quoted, strict=True) if line.strip() and not _BLOCK_TAG.match(line)]
     if not told or None in told:
@@ -89,7 +89,7 @@ def _unquoted(lines: Sequence[str]) -> Sequence[str]:
 
 
 def _without_tables(lines: Sequence[str]) -> Iterator[str]:
-    """Each row as a line; the row above a rule names the columns, unless it cites something."""
+    """Each row as a line. The header, above a rule, is dropped unless it cites something."""
     for line, following in pairwise((*lines, "")):
         row = _ROW.fullmatch(line)
         if row is None:
@@ -104,9 +104,9 @@ def _without_tables(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _without_elements(reply: str) -> str:
-    """Each element that begins a line as a line: its attributes and what its own elements hold, or what it says.
+    """Each element that begins a line as a line: its attributes and the texts of its children, or its own text.
 
-    One around a list is taken off alone.
+    Of an element around a list only the tags are removed.
     """
     told, at, opened = [], 0, None
     for tag in _ELEMENT.finditer(reply):
@@ -122,7 +122,7 @@ def _without_elements(reply: str) -> str:
 
 
 def _element(attributes: str, inside: str) -> Iterator[str]:
-    """What it holds begins lines in turn where it is a list, or has several elements of one name."""
+    """The lines of an element: its list, those of its children if several have one name, else one line."""
     if _LIST.search(inside):
         yield f"{inside}\n"
         return
@@ -140,7 +140,7 @@ def _element(attributes: str, inside: str) -> Iterator[str]:
 
 
 def _with_json_read(reply: str) -> str:
-    """With each value that stands on lines of its own read, in the log's block or alone, where there is no list."""
+    """The reply with each JSON value on lines of its own converted, in the log's block, unless it has a list line."""
     begun = _JSON_BEGINS.search(reply)
     if begun is None or any(map(read_bullet, reply.split("\n"))):
         return reply
@@ -169,7 +169,7 @@ def _with_json_read(reply: str) -> str:
 
 
 def _values(value: Any) -> Iterator[str]:
-    """The records of a JSON value; of an object what is no record itself is one."""
+    """A JSON value as lines. The scalars of an object are one record; its other values are read in turn."""
     match value:
         case str():
             yield from _record([value])
@@ -205,7 +205,7 @@ def _cells(key: str, value: Any) -> Iterator[str]:
 
 
 def _record(cells: Iterable[str]) -> Iterator[str]:
-    """One line, below its day where a cell is one; nothing of empty cells."""
+    """One line of the cells, below a ``Date:`` header if one of them is a day; nothing of empty cells."""
     told = [cell for cell in (" ".join(cell.split()) for cell in cells) if cell.lower() not in _NOTHING]
     days = [line for cell in told for line in _day(cell)]
     heads = [_head(cell) for cell in told if _is_head(cell)]

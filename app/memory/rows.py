@@ -1,4 +1,4 @@
-"""Rows as the memory's own values."""
+"""Converts database rows to the memory's values."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -13,19 +13,19 @@ from app.memory.records import Conversation, Fenced, Gap, Loaded, Standing
 from app.memory.steps import UNFINISHED, LiveReflection, Request, Sizes
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
-LINE_CHARACTERS = 512  # of a line that counts as one
-LINES_KEPT = 16_384  # and the lines of some dozen logs, as reading them takes a quarter of its time
+LINE_CHARACTERS = 512  # a longer line counts as several
+LINES_KEPT = 16_384  # the lines of some dozen logs: reading them takes a quarter of a context's time
 
-# Of a row ``o`` of observations: the key of its session, where others share the memory.
+# For a row ``o`` of observations: the key of its session, if the memory is shared.
 CONVERSATION = """CASE WHEN o.session_id <> o.memory_id
   THEN (SELECT key FROM sessions WHERE id = o.session_id) END AS conversation"""
 
-# What is shown of a row ``r`` of reflections: all but what it covers, which in a shared memory has every session that
-# was ever condensed into it, and is for whoever condenses it again.
+# The columns of a row ``r`` of reflections that are shown: all but ``covers``, which in a shared memory names every
+# session that was ever condensed into it, and is only needed to condense it again.
 REFLECTION = """r.id, r.level, r.generation, r.status, r.text, r.items, r.tokens, r.source_tokens, r.from_seq, r.to_seq,
   r.sources, r.born_version, r.retired_version, r.retired_by, r.created_at"""
 
-# Which rows of either are the log, as it is now and as it was at a ``version``.
+# Which rows of both tables are the log, now and at a ``version``.
 LIVE_NOW = "status = 'active'"
 LIVE_THEN = """born_version <= {version}
   AND (retired_version IS NULL OR retired_version > {version}) AND erased_at IS NULL"""
@@ -102,7 +102,7 @@ def conversation_of(row: Row) -> Conversation:
 
 
 def standing_of(row: Row, *, gaps: Sequence[Row] = (), conversations: Sequence[Row] = ()) -> Standing:
-    """``gaps`` are what is to be observed again, ``conversations`` those of a memory that sessions share."""
+    """``gaps``: messages to observe again; ``conversations``: the sessions of a shared memory."""
     return Standing(
         memory_id=row["id"],
         session_id=row["session_id"],
@@ -160,12 +160,12 @@ def _id_of(value: UUID | str) -> UUID:
 
 
 def _as_stored(kind: str, note_id: int, text: str, _items: Sequence[Mapping[str, Any]], /) -> tuple[str, int, str]:
-    """What is edited is a note anew, and of one that is erased the text is gone: so its items need not be compared."""
+    """The cache key, without the items: an edit makes a new note, and an erasure empties the text."""
     return kind, note_id, text
 
 
 def _lines(items: tuple[Item, ...]) -> int:
-    """An entry takes room even when it has none, and a long line that of several."""
+    """The weight of a cache entry: it counts even without lines, and a long line counts as several."""
     return 1 + sum(1 + len(item.whole_text) // LINE_CHARACTERS for item in items)
 
 

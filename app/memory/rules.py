@@ -1,4 +1,4 @@
-"""Every number of the memory, once: presets, a session's config, and the rules resolved from them.
+"""All numbers of the memory: presets, a session's config, and the rules resolved from them.
 
 Source: memory-rules.md section 2 (settings and presets), 3 (when), 4 and 5 (observer, reflector), 6 (budgets).
 """
@@ -15,7 +15,7 @@ PresetName = Literal["default", "compact", "classic"]
 Kept = Literal["memory", "nothing"]
 Scope = Literal["session", "resource"]
 
-# memory-rules.md section 2, the table; the three numbers of ``default`` that leave it are docs/decisions/0045's.
+# memory-rules.md section 2, the table; the three numbers of ``default`` that depart from it are docs/decisions/0045's.
 # 0 is no limit.
 PRESETS: Mapping[str, dict[str, Any]] = {
     "default": {
@@ -100,35 +100,35 @@ UNLIMITED_AT_0 = (
 # Section 3.1, 3.2: buffering begins to hurry this many steps before the threshold; how far over its target an
 # activation may reach, as a share of retain_tokens, and what it leaves at least.
 NEAR_STEPS, OVERSHOOT_SHARE, LEFT_TOKENS_MIN = 1.1, 0.95, 1_000
-# Section 3.5: from half a step on a boundary is looked for each time so much of a step (one part of so many) has come.
+# Section 3.5: from half a step on, a boundary is looked for each time another one of so many parts of a step has come.
 BOUNDARY_LOOKS = 4
 # Section 3.4: an early activation covers at least so many message tokens.
 EARLY_TOKENS_MIN = 1_000
 
-# A compaction condenses so much of what no observer has seen, at some 10 ms per 1,000 tokens, while its caller waits.
+# A compaction condenses at most so many unobserved tokens, at some 10 ms per 1,000 tokens, while its caller waits.
 EXTRACT_TOKENS_MAX = 50_000
-# Section 4, gates: a span smaller than this need not shrink; its log is as long at most as the observer may write.
+# Section 4, gates: a span smaller than this need not shrink; its log may be as long as the output limit.
 SHRINK_FROM_TOKENS = 500
 # Section 3.6: reflections must fit beside observation_tokens, so these take at most this share of a memory_budget; the
 # presets keep to it, and a session that lowers its budget alone is condensed sooner.
 LOG_SHARE = 2 / 3
-# A context shows notes under titles, and each day with how long ago it was: of long logs they then have 1.03 of their
-# tokens, of short ones up to 1.12. So the log has to leave that of memory_budget (docs/decisions/0067).
+# A context shows notes under titles, and each day with how long ago it was: long logs then have 1.03 of their tokens,
+# short ones up to 1.12. So the log has to leave that much of memory_budget (docs/decisions/0067).
 SHOWN_SHARE = 1.1
-TITLE_TOKENS = 12  # of each observation: many small ones, as of sessions that share a memory, take more than that share
+TITLE_TOKENS = 12  # of each observation: many small ones, as in a shared memory, take more than that share
 # Section 5: share of the detail asked for at compression 1-4, and the coverage protected lines must keep.
 COMPRESSION_SHARES = (0.8, 0.6, 0.4, 0.2)
 PROTECTED_COVERAGE = 0.8
-# What is condensed, if over SHRINK_FROM_TOKENS, shrinks to so much at most though lines are put back: a log of nothing
-# but protected lines would never end.
+# Of sources over SHRINK_FROM_TOKENS a reflection has at most this share, restored lines included: else a log of
+# protected lines alone would be condensed again and again.
 RESTORED_SHARE = 0.9
 # Section 3.8: back-off of a failing step, seconds.
 BACKOFF_FIRST, BACKOFF_MAX, STALLED_EVERY = 1.0, 120.0, 600.0
 
 FRACTION_BELOW = 10.0  # a share such as 0.2 or 1.2 of a threshold; from here on a number of tokens
 MESSAGE_TOKENS_MAX = 10_000_000
-INSTRUCTION_CHARACTERS_MOST = 100_000  # that a session may be allowed to have
-MACHINE_ZONE = "localtime"  # what some systems list beside IANA's; Postgres, which dates by the zone too, has no such
+INSTRUCTION_CHARACTERS_MOST = 100_000  # the most that the setting can allow a session
+MACHINE_ZONE = "localtime"  # some systems list it beside IANA's; Postgres, which dates by the zone too, does not
 
 
 class Retention(BaseModel):
@@ -257,7 +257,7 @@ class MemoryConfig(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTokens:
-    """How much is shown of one call's arguments, and of one result."""
+    """How many tokens are shown of one call's arguments, and of one result."""
 
     arguments: int = OBSERVER_ARGUMENTS_TOKENS
     result: int = OBSERVER_RESULT_TOKENS

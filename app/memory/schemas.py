@@ -1,4 +1,4 @@
-"""Notes on the wire (api.md, Memory)."""
+"""Request and response bodies of notes (api.md, Memory)."""
 
 from datetime import datetime
 from typing import Annotated, Any

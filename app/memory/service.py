@@ -1,4 +1,4 @@
-"""What the rest of the service may ask of the memory: its thresholds, its status, a hurry, a step now."""
+"""The interface of the memory for the rest of the service: rules, status, wake-ups and requested steps."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -78,9 +78,9 @@ class MemoryService:
         self._engine.wake(memory_id)
 
     async def request(self, memory_id: UUID, request: Request) -> None:
-        """Have a step done now, below any threshold; a stalled memory is tried again, and its provider asked.
+        """Request a step now, below any threshold. A stalled memory is tried again.
 
-        Of a provider that this process has given up for a while: who asks may have mended it.
+        So is a provider that this process has given up for a while: the caller may have repaired it.
         """
         if await self._queue.request(memory_id, request):
             for guard in self._guards:

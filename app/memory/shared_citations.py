@@ -19,7 +19,7 @@ from app.kit.tokens import text_tokens
 from app.memory.log import cite_text, render
 from app.memory.model import Cite, Item
 
-BEYOND: Final = 500_000_000  # where nobody who edits a log writes a number by hand
+BEYOND: Final = 500_000_000  # above any number that somebody who edits a log writes by hand
 _NUMBER: Final = lazy_pattern(r"#([0-9]{9})(?:-([0-9]{9}))?(?![0-9])")  # one beyond
 _NAMED: Final = lazy_pattern(r"#([A-Za-z0-9._:@~=+-]{1,200}):([0-9]{1,9})(?:-([0-9]{1,9}))?(?![0-9])")
 
@@ -29,16 +29,16 @@ def named(items: Iterable[Item], conversation: str) -> tuple[Item, ...]:
     return _mapped(items, lambda cite: (Cite(cite.first, cite.last, conversation),))
 
 
-@dataclass(frozen=True)  # no slots: the ends of all are looked up once
+@dataclass(frozen=True)  # no slots: ``_spans`` is cached
 class Numbering:
-    """The conversations end to end. ``before``: the number before the first of each, by name; ``total``: the last."""
+    """Conversations end to end. ``before``: by name, the number before its first message; ``total``: the last one."""
 
     before: Mapping[str, int]
     total: int
 
     @classmethod
     def of(cls, items: Iterable[Item], *, after: int = 0, last_of: Callable[[str], int] = lambda _name: 0) -> Self:
-        """Of the conversations that these lines cite, in the order of their names; the numbers come ``after`` that.
+        """The numbering of the conversations that these lines cite, by name; the numbers begin after ``after``.
 
         Each has its messages up to the last that is cited, or up to ``last_of`` its name.
         """
@@ -64,7 +64,7 @@ class Numbering:
         return text_tokens(render(self.named(items)))
 
     def named_words(self, items: Iterable[Item]) -> tuple[Item, ...]:
-        """The same, also where a number stands within a sentence."""
+        """The lines with names again, also within sentences."""
         return tuple(
             replace(
                 item,
@@ -77,7 +77,7 @@ class Numbering:
         )
 
     def numbered_text(self, text: str) -> str:
-        """A text of the log in which somebody edited, with plain numbers where it names a conversation."""
+        """An edited text of the log with plain numbers in place of named citations."""
         return _NAMED.sub(self._numbered_match, text)
 
     def _number(self, cite: Cite) -> Cite:
@@ -86,12 +86,12 @@ class Numbering:
 
     @cached_property
     def _spans(self) -> list[tuple[str, int, int]]:
-        """Of each conversation its name, the number before its first and its last one."""
+        """Of each conversation: its name, the number before its first message, and its last number."""
         ends = [*list(self.before.values())[1:], self.total]
         return [(name, before, end) for (name, before), end in zip(self.before.items(), ends, strict=True)]
 
     def _names(self, cite: Cite) -> Iterable[Cite]:
-        """It as one of each conversation, from the first that does not end before it to the last that begins in it."""
+        """The citation split by conversation, from the first that ends in or after it to the last that begins in it."""
         start = bisect_left(self._spans, cite.first, key=itemgetter(2))
         for at in range(start, bisect_left(self._spans, cite.last, key=itemgetter(1))):
             name, before, end = self._spans[at]
@@ -111,12 +111,12 @@ class Numbering:
         first, last = int(match[2]) + shift, int(match[3] or match[2]) + shift
         at = bisect_right(self._spans, shift, key=itemgetter(1))  # the next one that begins behind it
         end = self._spans[at][1] if at < len(self._spans) else self.total
-        if last > end:  # it is of another conversation's numbers, or of none
+        if last > end:  # beyond this conversation
             return match[0]
         return f"#{first}" if first == last else f"#{first}-{last}"
 
 
-NO_NAMES: Final = Numbering({}, 0)  # of a log that is one conversation's
+NO_NAMES: Final = Numbering({}, 0)  # for a log of one conversation
 
 
 def _mapped(items: Iterable[Item], names: Callable[[Cite], tuple[Cite, ...]]) -> tuple[Item, ...]:

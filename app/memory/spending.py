@@ -1,7 +1,7 @@
-"""What the memory's own model calls may cost in a day, and what gives way as a cap comes near (decision 0016).
+"""Daily caps on the cost of the memory's own model calls, and what gives way as one comes near (decision 0016).
 
 Days are UTC days of the database's clock. An account is what one payer, a memory or its tenant, has spent on a day, and
-what calls under way have reserved of it: an upper estimate, so that a cap is passed by one call at most.
+what calls under way have reserved: an upper estimate, so that at most one call passes a cap.
 """
 
 from dataclasses import dataclass, field, replace
@@ -14,9 +14,9 @@ from app.memory.policy import next_step
 from app.memory.rules import Rules
 from app.memory.steps import NEVER, Activate, ActivateReflection, State, Step, Wait
 
-# Calls under way have reserved what is left: when one of them has ended there may be room again.
+# How soon to look again if calls under way have reserved all that is left.
 RESERVED_WAIT = timedelta(seconds=1)
-# At most so long after midnight who has had a turn goes on: well behind those that have waited for longer.
+# A memory that had calls waits so long after midnight at most: well behind those that have waited for longer.
 TURN = timedelta(seconds=10)
 
 
@@ -42,13 +42,13 @@ def amount(usage: Usage) -> Amount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cap:
-    """Of one payer and day; None is no cap."""
+    """The cap of one payer on one day; None is no cap."""
 
     tokens: int | None = None
     cost_usd: float | None = None
 
     def share(self, *amounts: Amount) -> float:
-        """How much of the cap the amounts are, by whichever of the two is nearer to it."""
+        """The share of the cap that the amounts use, in tokens or in dollars, whichever is larger."""
         tokens = 0.0 if self.tokens is None else sum(one.tokens for one in amounts) / self.tokens
         dollars = 0.0 if self.cost_usd is None else sum(one.cost_usd for one in amounts) / self.cost_usd
         return max(tokens, dollars)
@@ -56,7 +56,7 @@ class Cap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """``unpriced_tokens``: of those spent, what no price is known for."""
+    """``unpriced_tokens``: those of the spent tokens whose price is not known."""
 
     spent: Amount = field(default_factory=Amount)
     reserved: Amount = field(default_factory=Amount)
@@ -82,7 +82,7 @@ class Accounts:
 
     @property
     def next_turn(self) -> datetime:
-        """When the day is over, but for those before it whose last call is longer ago: a cap may be enough for few."""
+        """When the memory may call again, a little after the day; first those that have waited for longer."""
         paid = self.last_paid
         return self.day_end if paid is None else self.day_end + TURN / (1 + (self.day - paid).days)
 
@@ -116,7 +116,7 @@ class Allowance:
 
 
 def allowance(caps: Caps, accounts: Accounts) -> Allowance:
-    """The rung that the payer nearer to its cap stands on. What is only reserved may pause, for a short while."""
+    """The rung of the payer that is nearer to its cap. Reservations alone can pause, for a short while."""
     spent = max(caps.session.share(accounts.session.spent), caps.tenant.share(accounts.tenant.spent))
     claimed = max(
         caps.session.share(accounts.session.spent, accounts.session.reserved),
@@ -134,7 +134,7 @@ def allowance(caps: Caps, accounts: Accounts) -> Allowance:
 
 
 def affordable_step(state: State, caps: Caps, allowed: Allowance) -> Step | Wait:
-    """What this memory does next of what it may. A step that has to wait for money is looked for again by itself."""
+    """The next step that the allowance permits. A wait for money ends by itself."""
     step = next_step(state)
     if isinstance(step, Activate | ActivateReflection | Wait):
         return step
@@ -153,7 +153,7 @@ def affordable_step(state: State, caps: Caps, allowed: Allowance) -> Step | Wait
 
 
 def _postponed(step: Step | Wait, state: State, allowed: Allowance) -> Step | Wait:
-    """A wait ends with the day, and when what was observed ahead, and paid for, may become live."""
+    """A wait also ends when more is allowed, and when buffered observations, which are paid for, can become live."""
     if not isinstance(step, Wait):
         return step
     until = min((moment for moment in (step.until, allowed.until) if moment), default=None)
@@ -162,5 +162,5 @@ def _postponed(step: Step | Wait, state: State, allowed: Allowance) -> Step | Wa
 
 
 def larger_batches(rules: Rules) -> Rules:
-    """The same rules with fewer, larger calls: nothing ahead of its time, and nothing before ``block_after``."""
+    """The same rules with fewer, larger calls: no buffering, and nothing before ``block_after``."""
     return replace(rules, buffer_tokens=None, message_tokens=rules.block_tokens)

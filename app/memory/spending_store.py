@@ -1,8 +1,8 @@
 """The SQL of what the memory's model calls cost by day: one row per memory and day, one per tenant and day.
 
-A memory makes one call at a time, so its row holds what that call has reserved, under the epoch of its lease. It counts
-as long as that lease is held: what a killed worker reserved is free again when its lease ends, and nobody has to tidy
-up. Locks come in the order tenant, memory.
+A memory makes one call at a time, so its row holds what that call has reserved, under the epoch of its lease. The
+reservation counts while that lease is held: that of a killed worker ends with its lease, without cleanup. Locks come in
+the order tenant, memory.
 """
 
 from uuid import UUID
@@ -43,8 +43,8 @@ ON CONFLICT (memory_id, day) DO UPDATE SET reserved_epoch = excluded.reserved_ep
 RETURNING true
 """  # noqa: S608 - our own expression
 
-# Nobody asks for the days before: what each call cost is told by the runs. Of a memory that was deleted meanwhile only
-# its tenant is charged, as the next with its key is another.
+# Earlier days are deleted: ``runs`` has the cost of each call. If the memory was deleted meanwhile, only its tenant is
+# charged: a later memory with its key is another one.
 CHARGE = f"""/* charge */
 WITH past AS (DELETE FROM spending WHERE memory_id = $1 AND day < {TODAY}),
 past_of_tenant AS (DELETE FROM tenant_spending WHERE tenant = $2 AND day < {TODAY}),
@@ -67,21 +67,21 @@ class SpendingStore:
         self._database = database
 
     async def accounts(self, memory_id: UUID | None, tenant: str) -> Accounts:
-        """Today's, of the memory (of none: nothing) and of its tenant."""
+        """Today's accounts of the memory (empty for None) and of its tenant."""
         return _accounts_of(await self._database.fetchrow(ACCOUNTS, memory_id, tenant))
 
     async def lock(self, tx: Tx, memory_id: UUID, tenant: str) -> Accounts:
-        """Today's, and nobody else of the tenant reserves until the end of ``tx``."""
+        """Today's accounts; no other call of the tenant can reserve until the end of ``tx``."""
         await tx.execute(LOCK_DAY, tenant)
         return _accounts_of(await tx.fetchrow(ACCOUNTS, memory_id, tenant))
 
     async def reserve(self, tx: Tx, lease: Lease, tenant: str, estimate: Amount) -> bool:
-        """Note what a call may cost; False, and nothing is noted, where the lease is another's by now."""
+        """Reserve what a call may cost. False, and nothing is reserved, if the lease was taken over."""
         arguments = (lease.memory_id, tenant, lease.epoch, estimate.tokens, estimate.cost_usd)
         return await tx.fetchval(RESERVE, *arguments) is not None
 
     async def charge(self, lease: Lease, tenant: str, spent: Amount, *, unpriced_tokens: int) -> None:
-        """Book what a call has cost in the place of what it had reserved."""
+        """Replace what a call had reserved by what it cost."""
         await self._database.execute(
             CHARGE, lease.memory_id, tenant, lease.epoch, spent.tokens, spent.cost_usd, unpriced_tokens
         )

@@ -1,4 +1,4 @@
-"""The one word for where a memory stands (api.md, Memory)."""
+"""The status of a memory as one word (api.md, Memory)."""
 
 from enum import StrEnum
 

@@ -12,7 +12,7 @@ UNFINISHED = -1  # in the place of such a number, while the rest of a span is st
 
 
 class Request(StrEnum):
-    """What somebody asked for, whatever the thresholds say."""
+    """A requested step, which is done whatever the thresholds say."""
 
     OBSERVE = "observe"
     REFLECT = "reflect"

@@ -10,23 +10,21 @@ from sqlmodel import Field, SQLModel
 
 NOW = text("now()")
 ZERO = text("0")
-REMEMBERED = text("status <> 'retired' OR retired_by = 'deleted'")  # what coverage is told from
+REMEMBERED = text("status <> 'retired' OR retired_by = 'deleted'")  # the notes whose messages count as covered
 EMPTY_LIST = text("'[]'")
 
 
 class MemoryRow(SQLModel, table=True):
     """One observational memory; in session scope its id is the session's.
 
-    ``due_at`` is queue and lease in one (architecture.md 1.2): NULL is nothing to do, the past is claimable, the
-    future is claimed (``lease_owner`` set) or waiting. ``wake_tokens`` is the ``pending_tokens`` (of which
-    ``buffered_tokens`` were observed ahead) at which an append makes it due; ``steps.UNFINISHED`` from when a part of a
-    span is observed until the rest is, so that any worker goes on with it. ``requested`` is a look that somebody
-    asked for (``steps.Request``). ``paused``: what is to be done waits until ``due_at`` because of a cap on cost.
-    ``last_error`` is ``{at, step, kind, message}`` of the last of ``attempts`` failures in a row, with how often which
-    kind of them ``failed`` (narrowing.py); in a shared memory also the key of the ``session`` that the step was about,
-    if of one.
-    ``rebuilding`` are the messages whose notes were erased and that are to be observed again, as ranges of seqs, in a
-    shared memory with their session behind.
+    ``due_at`` is queue and lease in one (architecture.md 1.2): NULL is nothing to do, the past is claimable, the future
+    is claimed (``lease_owner`` set) or waiting. ``wake_tokens`` is the ``pending_tokens`` (of which ``buffered_tokens``
+    were observed ahead) at which an append makes it due; ``steps.UNFINISHED`` from when a part of a span is observed
+    until the rest is, so that any worker goes on with it. ``requested`` is a requested look (``steps.Request``).
+    ``paused``: the next step waits until ``due_at`` because of a cap on cost. ``last_error`` is ``{at, step, kind,
+    message}`` of the last of ``attempts`` failures in a row, with how often which kind of them ``failed``
+    (narrowing.py); in a shared memory also the key of the ``session`` that the step concerned, if one. ``rebuilding``
+    are ranges of seqs to observe again because their notes were erased, in a shared memory with the session behind.
     """
 
     __tablename__ = "memories"
@@ -63,9 +61,10 @@ class MemoryRow(SQLModel, table=True):
 
 
 class MemoryVersionRow(SQLModel, table=True):
-    """What one version of the log was, beside its observations and reflections.
+    """One version of the log, beside its observations and reflections.
 
-    ``cursors`` is where the session stood, by its id; that of sessions that share a memory is a ``SessionCursorRow``.
+    ``cursors`` has the cursor of the session, by its id; sessions that share a memory have ``SessionCursorRow``
+    instead.
     """
 
     __tablename__ = "memory_versions"
@@ -81,7 +80,7 @@ class MemoryVersionRow(SQLModel, table=True):
 
 
 class SessionCursorRow(SQLModel, table=True):
-    """Where a session of a shared memory stood from a version of the log on, until the next row of it."""
+    """The cursor of a session of a shared memory from a version of the log on, until its next row."""
 
     __tablename__ = "session_cursors"
 
@@ -98,9 +97,9 @@ class SessionCursorRow(SQLModel, table=True):
 
 
 class ObservationRow(SQLModel, table=True):
-    """One chunk of the log. Two live ones never begin at the same message, nor does one where another was deleted.
+    """One chunk of the log. No two that are live, buffered or deleted begin at the same message.
 
-    ``erased_at`` is when its text was erased, with that of a message that it may tell of; its range stays.
+    ``erased_at``: when its text was erased, with that of a message that it may quote; its range stays.
     """
 
     __tablename__ = "observations"
@@ -140,7 +139,7 @@ class ObservationRow(SQLModel, table=True):
 class ReflectionRow(SQLModel, table=True):
     """One condensed note. ``sources`` are observation ids at level 1, reflection ids above (and in a rewrite both).
 
-    One that is ``buffered`` was made ahead of its time: its sources are live still, and it is in no version.
+    A ``buffered`` one was made ahead: its sources are still live, and it is in no version.
     """
 
     __tablename__ = "reflections"
@@ -170,9 +169,9 @@ class ReflectionRow(SQLModel, table=True):
 
 
 class RunRow(SQLModel, table=True):
-    """One call of observer, reflector or extractor, whatever became of it. ``rejected_output`` is kept for inspection.
+    """One call of observer, reflector or extractor, with any outcome. ``rejected_output`` is kept for inspection.
 
-    ``session_id`` is whose messages it was shown, where sessions share the memory and they were of one of them.
+    ``session_id``: in a shared memory, the session whose messages the call was shown, if they are of one.
     """
 
     __tablename__ = "runs"
@@ -201,7 +200,7 @@ class RunRow(SQLModel, table=True):
 
 
 class SpendingRow(SQLModel, table=True):
-    """What the model calls of one memory cost on one UTC day, where a cap is set; ``unpriced_tokens`` have no price.
+    """What the model calls of one memory cost on one UTC day, if a cap is set; ``unpriced_tokens`` have no price.
 
     ``reserved_*`` is of the call under way; it counts while ``reserved_epoch`` is the epoch of a lease that is held.
     """
@@ -221,7 +220,7 @@ class SpendingRow(SQLModel, table=True):
 
 
 class TenantSpendingRow(SQLModel, table=True):
-    """The same of all memories of a tenant."""
+    """The same for all memories of a tenant together."""
 
     __tablename__ = "tenant_spending"
 

@@ -1,8 +1,8 @@
-"""Whose word a line rests on: what a tool or a stranger wrote never becomes the user's wish (docs/security.md).
+"""Checks whose word a line rests on: text of a tool or a stranger never becomes the user's wish (docs/security.md).
 
-A line is judged by the messages it cites and by its words, for citations can be false. One that rests on foreign text
-says so; where it claims to be the user's it is taken back to an uncertain fact; where the text gave orders, nothing of
-it is kept but that it was there.
+A line is judged by the messages it cites and by its words, because citations can be false. A line that rests on foreign
+text is marked; if it claims to be the user's, it becomes an uncertain fact; if the text gave orders, nothing of it is
+kept but that it was there.
 """
 
 from collections import Counter
@@ -22,13 +22,13 @@ from app.memory.model import WISHES, Cite, Detail, Item, Origin, Parsed, Priorit
 from app.sessions.model import Message, PartType, Trust
 
 WITHHELD: Final = "Text that gives orders to the assistant; it is left out here."
-SAID_SHARE: Final = 0.5  # of a line's words: one foreign text that holds so many may be where it comes from
-SAID_TIMES: Final = 2  # and it holds this many times as many as the trusted messages that the line cites
+SAID_SHARE: Final = 0.5  # of a line's words: a foreign text that holds so many may be its source
+SAID_TIMES: Final = 2  # if it holds this many times as many as the trusted messages that the line cites
 PASSAGE_CHARACTERS: Final = 800
-OWN_SHARE: Final = 0.1  # of its words: with fewer in trusted messages, nobody who may said it
+OWN_SHARE: Final = 0.1  # of its words: with fewer in trusted messages, no trusted speaker said it
 
 _REPORTED: Final = frozenset({Tag.FACT, Tag.ISSUE, Tag.OUTCOME, None})
-# The user, as logs in the languages of most conversations call them.
+# Words for the user in logs, in the languages of most conversations.
 USERS: Final = (
     "user usuario usuaria usuário usuária nutzer nutzerin benutzer benutzerin utilisateur utilisatrice utente gebruiker"
     " пользователь пользовательница користувач użytkownik kullanıcı المستخدم المستخدمة उपयोगकर्ता pengguna"
@@ -44,9 +44,9 @@ FRAME: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True)  # no slots: where no voice is foreign nobody asks for the words of any
+@dataclass(frozen=True, kw_only=True)  # no slots: the words are cached, and never needed if no voice is foreign
 class Voice:
-    """What a message says in one voice, or a line that is condensed. ``origin`` None: the user's or the operator's."""
+    """What a message says from one origin, or a line to condense. ``origin`` None: the user's or the operator's."""
 
     seqs: Ranges
     text: str
@@ -58,7 +58,7 @@ class Voice:
 
     @cached_property
     def orders(self) -> bool:
-        """Whether foreign text gives orders; of trusted text it is not asked. A megabyte takes seconds."""
+        """Whether foreign text gives orders. Trusted text is not searched: a megabyte takes seconds."""
         return self.origin is not None and commands(self.text)
 
 
@@ -67,12 +67,12 @@ def message_voices(messages: Iterable[Message]) -> tuple[Voice, ...]:
 
 
 def item_voices(items: Iterable[Item]) -> tuple[Voice, ...]:
-    """The lines of a log, each detail by itself: what hangs under a line need not be of its origin."""
+    """The voices of a log's lines, each detail by itself: it may have another origin than its line."""
     return tuple(voice for item in items for voice in _of_item(item))
 
 
 def vetted(parsed: Parsed, voices: Sequence[Voice], *, task: str | None = None) -> Parsed:
-    """The reply without what foreign text made of it. ``task`` is the task that is known already."""
+    """The reply without claims that foreign text planted. ``task``: the current task, which is trusted."""
     if not any(voice.origin for voice in voices):
         return parsed
     heard, known = _Heard(voices), _Heard((*voices, Voice(seqs=(), text=task or "", origin=None)))
@@ -85,7 +85,7 @@ def vetted(parsed: Parsed, voices: Sequence[Voice], *, task: str | None = None) 
 
 
 def _voices(message: Message) -> Iterator[Voice]:
-    """Its own words and, apart from them, what tools gave back. What a call says is nobody's statement."""
+    """The message's own words and, separately, its tool results. What a call says is nobody's statement."""
     seqs = ((message.seq, message.seq),)
     outside = Origin.EXTERNAL if message.trust is Trust.EXTERNAL else Origin.TOOL
     own = all_text(part for part in message.parts if part.get("type") in {PartType.TEXT, PartType.IMAGE, PartType.FILE})
@@ -99,7 +99,7 @@ def _voices(message: Message) -> Iterator[Voice]:
 
 
 def _passages(text: str) -> Iterator[str]:
-    """Overlapping pieces: in a long text a line's words are found together, or were not said there."""
+    """Overlapping passages of a text: the words of a line count only if they stand close together."""
     for start in range(0, max(1, len(text) - PASSAGE_CHARACTERS // 2), PASSAGE_CHARACTERS // 2):
         if piece := text[start : start + PASSAGE_CHARACTERS].strip():
             yield piece
@@ -133,14 +133,14 @@ def _vetted(item: Item, heard: "_Heard") -> Item:
 
 
 def _is_wish(item: Item) -> bool:
-    """Whether the line speaks for the user: by its tag, by its words, or by a mark that no report bears."""
+    """Whether the line speaks for the user: by its tag, by its words, or by a 🔴 that no report bears."""
     if item.tag in WISHES or item.text.casefold().startswith(_USER):
         return True
     return item.priority is Priority.HIGH and item.tag not in _REPORTED
 
 
 def _is_planted(text: str, basis: "_Basis", *, claimed: bool) -> bool:
-    """Whether two of these hold: the line gives orders, the foreign text near it does, the line is told as a wish.
+    """Whether two of these hold: the line gives orders, the foreign text near it does, the line claims to be a wish.
 
     One alone is no attack: a log often says what the user agreed to, or that something is "always required".
     """
@@ -161,7 +161,7 @@ def _named_origin(detail: Detail) -> Origin | None:
 
 
 def _withheld(item: Item, origin: Origin) -> Item:
-    """Its place, time and citations: whoever looks finds the message."""
+    """The line without its words: its place, time and citations stay, so that the message can be found."""
     day = item.day if parse_day(item.day) else ""
     return Item(
         text=WITHHELD, day=day, time=item.time, priority=Priority.LOW, tag=Tag.FACT, origin=origin, cites=item.cites
@@ -173,7 +173,7 @@ def _taken_back(item: Item) -> Item:
 
 
 def _vetted_task(text: str | None, heard: "_Heard") -> str | None:
-    """A task is what the assistant is to do: none that foreign text set."""
+    """The task, which is an order to the assistant; None if foreign text set it."""
     if not text:
         return text
     basis = _basis(_words(text), (), heard)
@@ -182,7 +182,7 @@ def _vetted_task(text: str | None, heard: "_Heard") -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Basis:
-    """What a line rests on. ``unsaid``: hardly a word of it is trusted; ``near``: what may give orders."""
+    """What a line rests on. ``unsaid``: hardly a word of it is trusted; ``near``: the voices that may give orders."""
 
     origin: Origin | None
     unsaid: bool
@@ -195,9 +195,9 @@ class _Basis:
 
 @dataclass(frozen=True, kw_only=True)  # no slots, as above
 class _Chorus:
-    """Voices asked as one: the ``words`` of the trusted among them, where ``all_foreign`` says that there are none.
+    """Several voices as one: the ``words`` of the trusted ones; ``all_foreign``: there are none of these.
 
-    ``first``: place and origin of the first foreign one.
+    ``first``: index and origin of the first foreign one.
     """
 
     voices: Sequence[Voice]
@@ -207,12 +207,12 @@ class _Chorus:
 
     @cached_property
     def orders(self) -> bool:
-        """Whether a foreign one gives some."""
+        """Whether a foreign voice gives orders."""
         return any(voice.orders for voice in self.voices)
 
 
 class _Heard:
-    """All voices, by what a line cites and by its words."""
+    """All voices, by citation and by word."""
 
     def __init__(self, voices: Sequence[Voice]) -> None:
         self._voices = voices
@@ -225,11 +225,11 @@ class _Heard:
                 self._saying.setdefault(word, []).append(place)
 
     def cited(self, cites: Iterable[Cite]) -> Sequence[_Chorus]:
-        """Those that ``cites`` name; all of them where it names none."""
+        """The voices that ``cites`` name; all of them if they name none."""
         return [chorus for cite in dict.fromkeys(cites) if (chorus := self._by(cite))] or [self.all]
 
     def saying(self, words: frozenset[str], *, own: int) -> list[Voice]:
-        """The foreign ones that say the words rather than the trusted, who say ``own`` of them."""
+        """The foreign voices that say the words rather than the trusted ones, which say ``own`` of them."""
         held = Counter(chain.from_iterable(self._saying.get(word, ()) for word in words))
         least = max(SAID_SHARE * len(words), own + 1)
         near = sorted((place, count) for place, count in held.items() if count >= least)
@@ -267,9 +267,9 @@ def _basis(words: frozenset[str], cites: Sequence[Cite], heard: _Heard) -> _Basi
 
 
 def _says(voice: Voice, held: int, *, of: int, own: int) -> bool:
-    """Whether a line ``of`` so many words, of which this foreign voice holds ``held``, is rather its own.
+    """Whether a line ``of`` so many words comes rather from this foreign voice, which holds ``held`` of them.
 
-    One that gives orders, or says all of the line, is sooner suspected.
+    A voice that gives orders, or says all of the line, is suspected sooner.
     """
     least = own + 1 if held == of or voice.orders else SAID_TIMES * own
     return held >= max(1, SAID_SHARE * of, least)

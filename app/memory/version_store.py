@@ -1,7 +1,7 @@
-"""The statements that note what a version of the log was beside its lines, and where its sessions stood.
+"""The SQL that records a version of the log: its task, and the cursors of its sessions at that version.
 
-A session's own memory has its one cursor in the version's row. A memory that sessions share notes only those that had
-moved since the version before, so that a version costs what it changed, and not what there is (docs/decisions/0046).
+A session's own memory keeps its one cursor in the version's row. A shared memory records only the cursors that moved
+since the version before, so that the cost of a version depends on what changed (docs/decisions/0046).
 """
 
 ADD_VERSION = """/* add_version */
@@ -15,8 +15,8 @@ SELECT m.id, m.log_version, $2, s.anchor_date, m.current_task, m.suggested_respo
 FROM memories m JOIN sessions s ON s.id = m.id WHERE m.id = $1
 """
 
-# One in which something was said since the version before waits still, or is one that this version moved ($3): nobody
-# else has to be looked at. Appends wait for the memory's row, which is locked: what is not seen here came afterwards.
+# A session with new messages since the version before is still ``waiting``, or is one that this version moved ($3): no
+# other has to be read. Appends wait for the memory's row, which is locked: a message that is not seen here came later.
 ADD_SHARED_VERSION = """/* add_shared_version */
 WITH stands AS (
   SELECT id, next_seq - 1 AS last_seq, observed_seq, activated_seq, tail_from_seq, summary_seq, compacted_seq,

@@ -29,12 +29,12 @@ from app.sessions.model import Message, Part, PartType
 from app.sessions.open_calls import OpenCalls
 
 NAME_CHARS_MAX = 60
-NAME_MARKS = " ._@-"  # with letters and digits all that a speaker's name may hold inside a label
+NAME_MARKS = " ._@-"  # what a speaker's name may hold in a label, beside letters and digits
 HEAD_SHARE = 2 / 3  # of what is kept of a cut text; the rest is its end
-SHRINK = 0.9  # a cut that is still too long is tried again at so much of it
+SHRINK = 0.9  # factor by which a cut that is still too long is shortened
 MEDIA = frozenset({PartType.IMAGE, PartType.FILE, "audio", "document", "image_url", "input_file", "input_image"})
-READ_LEVELS = 6  # so deep in an output is looked for what nobody can read
-# Possessive: many blanks behind a bracket would else be divided among both stars in every way there is.
+READ_LEVELS = 6  # levels of an output that are searched for unreadable data
+# Possessive, or many blanks after a bracket would backtrack between both stars.
 OWN_TAGS = lazy_pattern(
     r"<(?=\s*+/?\s*+(?:(?:earlier-)?observations|messages|conversation|notes|log|current-task|suggested-response|rules)\b)",
     re.IGNORECASE,
@@ -62,9 +62,8 @@ def messages_view(
 ) -> str:
     """The span as text, with dates and times in ``zone``. Messages with ``observe`` False are left out.
 
-    Of a call's arguments and of a result as much is shown as ``tools`` says: the beginning and end of what is longer.
-    ``limit_tokens`` bounds the contents, not the labels: beyond it the short pieces stay whole, and the long ones
-    are cut to one common size.
+    Arguments and results longer than ``tools`` allows are cut to their beginning and end. ``limit_tokens`` bounds the
+    contents, not the labels: beyond it the short pieces stay whole, and the long ones are cut to one common size.
     """
     shown = [message for message in messages if message.observe]
     contents = list(_contents(shown, tools))
@@ -102,7 +101,7 @@ def cut(text: str, *, limit_tokens: int) -> str:
 
 
 def even_share(sizes: Sequence[int], limit: int) -> int:
-    """The largest size such that the sizes, each cut to it where it is larger, add up to ``limit`` at most."""
+    """The largest size such that the sizes, each cut to it if larger, add up to ``limit`` at most."""
     left = limit
     for number, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - number)
@@ -113,7 +112,7 @@ def even_share(sizes: Sequence[int], limit: int) -> int:
 
 
 def ends(text: str, kept: int) -> tuple[str, str]:
-    """So many characters of a text: of its head and of its end."""
+    """The head and the end of a text, ``kept`` characters together."""
     head = round(kept * HEAD_SHARE)
     return text[:head], text[len(text) - (kept - head) :]
 
@@ -127,7 +126,7 @@ def _cut_piece(piece: Piece, share: int) -> Piece:
     size = piece.tokens
     if size <= share:
         return piece
-    # The bars of many short lines weigh too: the text gets the part of the share that is its own.
+    # The bars of many short lines count too: the text gets its part of the share.
     return replace(piece, text=cut(piece.text, limit_tokens=share * text_tokens(piece.text) // size))
 
 
@@ -150,9 +149,9 @@ def _contents(messages: Sequence[Message], tools: ToolTokens) -> Iterator[list[P
 
 
 def _paired(messages: Sequence[Message]) -> tuple[dict[int, str], set[int]]:
-    """By the places of the parts: the tool that each result is of, and the calls without one.
+    """By the index of the part: the tool of each result, and the calls without a result.
 
-    What the user says closes the calls before it. A result that no call waits for is of the last of its id.
+    A user's message or a boundary closes the calls before it. A result without an open call is of the last of its id.
     """
     names: dict[int, str] = {}
     unanswered: set[int] = set()
@@ -205,7 +204,7 @@ def value_text(value: Any) -> str:
 
 
 def _part_text(part: dict[str, Any]) -> str:
-    """A part of a tool's output: its text, that there is an image or a file, or all it tells: a hit of a web search."""
+    """A part of a tool's output: its text, a label for an image or a file, else its JSON, as of a web search."""
     if "text" in part:
         return str(part["text"])
     source = part.get("source")
@@ -216,7 +215,7 @@ def _part_text(part: dict[str, Any]) -> str:
 
 
 def _readable(value: Any, levels: int = READ_LEVELS) -> Any:
-    """The value without what only its provider can read, and without bytes."""
+    """The value without encrypted fields, which only its provider can read, and without bytes."""
     if not levels:
         return value
     if isinstance(value, list):
