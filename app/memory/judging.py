@@ -26,7 +26,7 @@ JUDGED_TOKENS: Final = 10_000  # at least, of one call's arguments or of one res
 def observation_verdict(draft: Draft, source: ObserverInput, *, tokens: int, task: str | None) -> Verdict:
     """``tokens``: the size of the span; ``task``: the current task, even if it was not shown."""
     parsed, messages = parse(draft.text), in_sight(source.messages, source.tools)
-    if not draft.cut_off:  # which is rejected whatever it says
+    if not draft.cut_off:  # a draft that is cut off is rejected whatever it says
         parsed = vetted(dated(parsed, messages, source.timezone), message_voices(messages), task=task)
     return judge_observation(parsed, replace(source, messages=messages), tokens=tokens, cut_off=draft.cut_off)
 

@@ -133,7 +133,7 @@ def read_day(line: str) -> str | None:
 
 
 def read_bullet(line: str) -> Bullet | None:
-    """The line as a bullet; a line that starts with a mark or an arrow is one too. None if it is none."""
+    """The line as a bullet, which may also start with a mark or an arrow; None if it is no bullet."""
     columns = line.expandtabs(4)
     text = columns.strip()
     indent = len(columns) - len(columns.lstrip())

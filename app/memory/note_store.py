@@ -102,7 +102,7 @@ REFLECTIONS = Notes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewText:
-    """What an edit makes of a note."""
+    """The content of an edited note."""
 
     text: str
     items: tuple[Item, ...]

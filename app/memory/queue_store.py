@@ -37,15 +37,15 @@ SELECT due.id FROM tenants t CROSS JOIN LATERAL (
 ORDER BY due.turn, due.due_at LIMIT $1
 """
 
-# Only while it is held: one that crosses its own end on the way would put off what the end said.
+# Only while the lease is held: a renewal that arrives after its end would put off what the end has set.
 RENEW = """/* renew */
 UPDATE memories SET due_at = now() + make_interval(secs => $3), lease_step = coalesce($4, lease_step)
 WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL RETURNING id
 """
 
-# A step that was asked for, and the rest of a span, is still to be done when a cap on cost forbids it now. That the log
-# could not be condensed is no failure to be tried again, and is told until something is recorded; so is what failed
-# before a pause, for with a small cap no day would have tries enough to show less (narrowing).
+# A requested step, and the rest of a span, stay to be done if a cap on cost forbids them now. That the log could not be
+# condensed is no failure to retry, and is told until something is recorded. So is what failed before a pause: with a
+# small cap no day would have tries enough to show less (narrowing).
 SETTLE = """/* settle */
 UPDATE memories SET
   due_at = CASE WHEN pending_tokens >= $3 OR (requested IS NOT NULL AND requested_at IS DISTINCT FROM $5)

@@ -157,7 +157,7 @@ class Fenced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One call, its fields columns of the ``runs`` table; ``rejected_output`` only where it was refused."""
+    """One call, its fields columns of the ``runs`` table; ``rejected_output`` only if it was refused."""
 
     kind: str
     provider: str
@@ -242,7 +242,7 @@ class Locked:
 
     @property
     def gaps(self) -> Ranges:
-        """What of the session is to be observed again."""
+        """The ranges of the session that are to be observed again."""
         return tuple((gap.first, gap.last) for gap in self.rebuilding if gap.session_id == self.session_id)
 
 

@@ -147,7 +147,7 @@ class Reflecting:
     async def _try(
         self, calling: Calling[ReflectorInput], attempt: Attempt, source: ReflectorInput, sources: Sources
     ) -> Verdict | None:
-        """Raises StepFailed too for a result that was cut off where the model can write that of less."""
+        """Raises StepFailed also for a result that was cut off, if the model can write that of fewer sources."""
         most = self._reflector.target_tokens_max or source.target_tokens
         source = replace(source, target_tokens=min(source.target_tokens, most))
         draft = await calling.draft(attempt, source, kind=sources.kind)

@@ -37,7 +37,7 @@ _ROW: Final = lazy_pattern(r"\s*\|(.*)\|\s*")
 _BETWEEN_CELLS: Final = lazy_pattern(r"(?<!\\)\|")
 _RULE_OF_TABLE: Final = lazy_pattern(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")
 
-# An array or an object from a line's start to a line's end; in an array of them each may be on a line of its own.
+# JSON from the start of a line to the end of one; each object of an array may be on a line of its own.
 _JSON_BEGINS: Final = lazy_pattern(r"(?:^|\n|>)\s*(?=[{\[])(\[(?=\s*[\"{\[\]])|\{(?=\s*[\"}]))")
 _JSON_ENDS: Final = lazy_pattern(r"[ \t]*,?[ \t]*(?=\n|$|<)")
 

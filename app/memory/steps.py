@@ -81,7 +81,7 @@ class State(Sizes):
 
     @property
     def condensable_tokens(self) -> int:
-        """What is compared with ``observation_tokens``: O, in ``rewrite`` the whole live log."""
+        """The tokens to compare with ``observation_tokens``: O, in ``rewrite`` the whole live log."""
         return self.log_tokens if self.rules.strategy == "rewrite" else self.observation_tokens
 
 

@@ -1,4 +1,4 @@
-"""Which session of a shared memory has its turn, and a loaded memory as the ``State`` that policy takes. Pure.
+"""Picks the session of a shared memory that has its turn, and makes the ``State`` that policy takes. Pure.
 
 A session in which nothing was found to observe is skipped until its next message, which may close a group or a topic.
 """
@@ -17,7 +17,7 @@ from app.memory.steps import NoteFacts, Rebuild, Request, Sizes, State, Step
 Seen: TypeAlias = tuple[int, datetime | None]
 """A session at a look: its newest message, and when something was asked for."""
 Looked: TypeAlias = Mapping[tuple[UUID, Outcome], Seen]
-"""What a worker has seen of each session when a step came to that."""
+"""By session and outcome: the session as it was when a step had that outcome."""
 
 
 def seen(standing: Standing) -> Seen:
@@ -25,7 +25,7 @@ def seen(standing: Standing) -> Seen:
 
 
 def tried(standing: Standing, looked: Looked) -> frozenset[Outcome]:
-    """How steps came out that were tried on the session as it is now."""
+    """The outcomes of steps that were tried on the session as it is now."""
     now = seen(standing)
     return frozenset(
         outcome for (session, outcome), then in looked.items() if session == standing.session_id and then == now

@@ -38,7 +38,7 @@ from app.sessions.store import session_id
 Condensed: TypeAlias = tuple[tuple[Part, ...], str]
 """What a summary is made of: the parts of the former summary, and the lines of messages that no note tells."""
 
-TRIES = 5  # where a message is replaced while it is condensed, or one more is observed
+TRIES = 5  # in case a message is replaced while it is condensed, or one more is observed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,7 +134,7 @@ def _are_of_one(old: frozenset[str], new: frozenset[str], gone: frozenset[str]) 
 
 
 def _is_denied(denial: Said, claim: Said) -> bool:
-    """Whether they contradict: one may like cheese but not blue cheese, but not eat what one has stopped to eat."""
+    """Whether the denial is of the claim: "no blue cheese" is none of "cheese"; having stopped is one of it all."""
     if overlap(denial.claimed, claim.claimed) < DENIED_SHARE:
         return False
     return denial.ceases or denial.claimed - _ATTITUDES <= claim.claimed

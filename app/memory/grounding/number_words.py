@@ -143,13 +143,13 @@ SIGNS: Final = dict(zip("〇零一二三四五六七八九两兩壱弐参", (0, 
 UNITS: Final = {"十": 10, "百": 100, "千": 1_000, "십": 10, "백": 100, "천": 1_000}
 MYRIADS: Final = dict.fromkeys("万萬만", 10**4) | dict.fromkeys("億亿억", 10**8) | dict.fromkeys("兆조", 10**12)
 
-# Korean of Chinese origin, as the signs, and what it is said before.
+# Sino-Korean numerals as Chinese signs, and the words that they count.
 SINO_KOREAN: Final = dict(zip("영공일이삼사오육칠팔구십백천만억", "〇〇一二三四五六七八九十百千万億", strict=True))
 SINO_KOREAN_COUNTED: Final = (
     "원|명|년|월|일|분|초|퍼센트|프로|번|층|호|킬로|미터|센티|도|인|회"
     "|권|장|세|주|차|대|점|배|평|개월|달러|유로|엔|밀리|그램|리터|만|억"
 )
-# The others of Korean: the tens, the ones, and what they are said before; and days, which have words of their own.
+# Native Korean numerals: the tens, the ones, and the words that they count; and days, which have words of their own.
 _TENS: Final = "열 스물 스무 서른 마흔 쉰 예순 일흔 여든 아흔"
 KOREAN_TENS: Final = dict(zip(_TENS.split(), (10, 20, *range(20, 100, 10)), strict=True))
 _ONES: Final = "하나 한 두 세 네 다섯 여섯 일곱 여덟 아홉"
