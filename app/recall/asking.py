@@ -1,7 +1,7 @@
-"""What a query says of the asking itself: whose word it means, and which of its words are not what it looks for. Pure.
+"""Words of asking in a query, which are not its topic, and the role that the query is about. Pure.
 
-"Can you remind me what you said of Lisbon?" looks for Lisbon. Cues are English; of a query in another language every
-word is searched for, and its pronouns say whom it is about.
+"Can you remind me what you said of Lisbon?" looks for Lisbon. The words of asking are English; of a query in another
+language every word counts, and its pronouns say whom it is about.
 """
 
 from functools import cache
@@ -14,14 +14,14 @@ from app.memory.extractive.cues import is_first_person, is_second_person
 from app.recall.tokens import Alternatives, query_terms
 from app.sessions.model import Role
 
-# Of talking, of asking and of the talk itself. They weigh less, but are searched for: people also speak of talks.
+# Words of talking and asking. They weigh less, but are still searched for: people also speak of talks.
 _WORDS: Final = """
 advice advise ask asked asking chat chatted clarify conversation discuss discussed discussion earlier follow help idea
 ideas know look looking mention mentioned need please previous previously provide provided recall recommend recommended
 recommendation recommendations remember remind said say suggest suggested suggestion suggestions talk talked tell think
 thinking thought tip tips told want wanted wonder wondering
 """
-# Of Chinese and Korean, cut into pairs as every text is; Japanese has what belongs to the grammar in Hiragana.
+# Words of grammar in Chinese and Korean, which are cut into pairs as texts are; Japanese writes these in Hiragana.
 _GRAMMAR: Final = """
 什么 什麼 怎么 怎麼 为什么 為什麼 怎样 怎樣 哪里 哪裡 哪些 哪个 哪個 多少 几个 幾個 什么时候 甚麼時候 何时 何時
 我们 我們 你们 你們 他们 他們 她们 她們 咱们 这个 這個 那个 那個 一个 一個 一下 还有 還有 可以 是不是 没有 沒有
@@ -41,14 +41,14 @@ _REQUEST: Final = lazy_pattern(r"\b(?:can|could|would|will) you\b")
 
 @cache  # and not at import: stemming loads a library
 def asking_terms() -> Alternatives:
-    """The terms that the words of asking are in the index."""
+    """The index terms of the words of asking."""
     return frozenset[str]().union(*query_terms(_WORDS))
 
 
 def is_grammar(word: Alternatives) -> bool:
     """Whether a word of a query, in a script without spaces, is grammar alone.
 
-    It weighs less, and is not left out as a stop word is: a word of content may be in Hiragana too.
+    Such a word weighs less, but is not a stop word: words of content may be in Hiragana too.
     """
     return all(_HIRAGANA.fullmatch(term) for term in word) or word <= _grammar()
 
@@ -59,9 +59,9 @@ def _grammar() -> Alternatives:
 
 
 def meant_role(query: str) -> Role | None:
-    """Whose word answers: of "my sister" the user knows best, of "what you recommended" the assistant.
+    """The role whose messages answer: the user's for "my sister", the assistant's for "what you recommended".
 
-    A request ("can you suggest a film") speaks of whom it is for. None: anybody's.
+    A request ("can you suggest a film") is about the user. None: any role.
     """
     lowered = query.lower()
     if _TOLD.search(lowered):

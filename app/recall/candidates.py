@@ -1,4 +1,4 @@
-"""The messages that a search ranks: those that the index has, and the newest as it would hold them. Pure."""
+"""Ranks the messages that the index found together with the newest ones, which are not indexed yet. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from app.recall.tokens import Alternatives
 
 
 def ranked_of(query: Query, indexed: Sequence[Indexed], index: Index, span: Span) -> list[Ranked]:
-    """The messages of the span, best first: those of the index, and those not in it yet, as it would hold them."""
+    """The messages within ``span``, best first: those of the index, and the tail converted to index rows."""
     newest = _newest(index, [*query.words, *query.kin])
     rows = {row.place: row for row in [*indexed, *newest]}
     scope = _scope(index, newest, rows.values(), len(query.words))

@@ -1,4 +1,4 @@
-"""Facts that answer a query: plain BM25 over those that are true at the time it is about. Pure."""
+"""Facts that match a query: BM25 over the facts that are valid at the time the query is about. Pure."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,9 +12,9 @@ from app.recall.tokens import Alternatives
 def fact_hits(
     query: Sequence[Alternatives], facts: Sequence[Fact], *, now: datetime, named: Span | None, session: str | None
 ) -> list[Hit]:
-    """Those that have a word of the query, in their order.
+    """The facts with a word of the query, in the order given.
 
-    ``named`` is the time that the query names, else it is ``now``; ``session`` is the only one they may rest on.
+    ``named``: the time that the query names; None: ``now``. ``session``: the key of the only session to rest on.
     """
     asked = [fact for fact in facts if _is_true(fact, now, named) and _rests_on(fact, session)]
     scores = plain_scores(query, [fact.text for fact in asked])
@@ -22,7 +22,7 @@ def fact_hits(
 
 
 def _is_true(fact: Fact, now: datetime, named: Span | None) -> bool:
-    """At some time of the span, which may be one of the past."""
+    """Whether the fact is valid at some time of the span, which may lie in the past."""
     since, until = (now, None) if named is None else (named.since, named.until)
     begun = fact.valid_from <= now and (until is None or fact.valid_from < until)
     return begun and (fact.valid_to is None or since is None or fact.valid_to > since)
@@ -33,7 +33,7 @@ def _rests_on(fact: Fact, session: str | None) -> bool:
 
 
 def _hit(fact: Fact, score: float) -> Hit:
-    """Placed where the fact was said last; one that rests on no session has no place."""
+    """The hit, placed at the fact's last source; a fact that rests on no session has no place."""
     source = fact.sources[-1] if fact.sources else None
     cites = source.cites if source else ()
     return Hit(

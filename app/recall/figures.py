@@ -1,6 +1,6 @@
-"""Questions that a number or a time answers ("how many", "when"), and the messages that tell one. Pure.
+"""Detects questions for a number or a time ("how many", "when"), and texts that contain one. Pure.
 
-Ranking reads no texts: here, those of the best hits are read, and the ones with a number count more (docs/recall.md).
+Ranking reads no texts. For such questions those of the best hits are read, and score higher with one (docs/recall.md).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,9 +14,9 @@ from app.kit.patterns import lazy_pattern
 from app.recall.model import Place
 from app.recall.ranking import Ranked
 
-LOOKED_AT_MAX: Final = 30  # of the best hits; with 100 the figures were the same
-CHARACTERS_MAX: Final = 4_000  # of a text that is looked at
-MORE: Final = 1.2  # what the score of a message that tells one is multiplied by
+LOOKED_AT_MAX: Final = 30  # best hits whose texts are read; with 100 the measured results were the same
+CHARACTERS_MAX: Final = 4_000  # read of a text
+MORE: Final = 1.2  # factor for the score of a message that contains a number or a time
 
 
 class Figure(Enum):
@@ -24,8 +24,8 @@ class Figure(Enum):
     TIME = auto()
 
 
-# English, German, French, Spanish, Portuguese, Italian, Dutch; Russian; Chinese, Japanese, Korean. "When" is also how a
-# clause begins, so that in English it counts at the beginning, or before a verb of asking.
+# English, German, French, Spanish, Portuguese, Italian, Dutch; Russian; Chinese, Japanese, Korean. "When" also begins
+# clauses, so in English it counts only at the beginning of the query, or before an auxiliary verb.
 _HOW_MANY: Final = lazy_pattern(
     r"\bhow (?:many|much|old|long|often|far)\b|\bwie ?viele?\b|\bwie (?:alt|lange|oft|weit)\b|\bcombien\b|\bquel âge\b"
     r"|\bcu[aá]nt[oa]s?\b|\bquant[oaie]s?\b|\bhoe ?veel\b|\bhoe (?:oud|lang|vaak|ver)\b|\bсколько\b"
@@ -68,7 +68,7 @@ _EITHER: Final = lazy_pattern(
 
 
 def wanted_figure(query: str) -> Figure | None:
-    """What answers the query, where that is a number or a time."""
+    """Whether the query asks for a number or a time; None: for neither."""
     lowered = query.lower()
     if _HOW_MANY.search(lowered):
         return Figure.NUMBER
@@ -89,6 +89,6 @@ def telling(texts: Mapping[Place, str], figure: Figure) -> set[Place]:
 
 
 def preferred(found: Sequence[Ranked], telling: Collection[Place]) -> list[Ranked]:
-    """``found``, best first again, with a higher score for those at places that tell what is asked for."""
+    """``found`` sorted again, best first, with a higher score for the messages at the places ``telling``."""
     weighed = [replace(one, score=one.score * MORE) if one.place in telling else one for one in found]
     return sorted(weighed, key=attrgetter("score"), reverse=True)

@@ -1,6 +1,6 @@
-"""Two rankings of the same messages as one: that by words, and that by vectors (figures: docs/recall.md). Pure.
+"""Reciprocal rank fusion of the rankings by words and by dense vectors (figures: docs/recall.md). Pure.
 
-Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): their scores cannot be compared, their places can.
+The scores of the two cannot be compared, but their ranks can (Cormack, Clarke and Buettcher 2009).
 """
 
 from collections import defaultdict
@@ -13,15 +13,15 @@ from app.recall.model import Place
 from app.recall.ranking import Ranked
 
 FLATNESS: Final = 20  # the paper's k; its 60 is for lists of documents that several systems find
-VECTORS: Final = 0.4  # what a place by vectors counts beside one by words
-FIRST: Final = 3  # places that words keep: moving these put the answers of long chats in a worse order
-VECTORS_MAX: Final = 200  # places by vectors that count; later ones would change nothing
-BESIDE: Final = {-2: 0.25, -1: 0.5, 1: 0.5, 2: 0.25}  # shares of the neighbours' likeness, as in ranking.py
+VECTORS: Final = 0.4  # weight of a rank by vectors; a rank by words has 1
+FIRST: Final = 3  # ranks by words that stay: moving these put the answers of long chats in a worse order
+VECTORS_MAX: Final = 200  # ranks by vectors that count; later ones would change nothing
+BESIDE: Final = {-2: 0.25, -1: 0.5, 1: 0.5, 2: 0.25}  # weights of the neighbours' cosines, as in ranking.py
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """The cosine of a message with the query, its segment, and whether it is of the time that the query names."""
+    """The cosine of a message with the query, its segment, and whether it falls in the time that the query names."""
 
     cosine: float
     segment: int
@@ -33,16 +33,16 @@ Likenesses: TypeAlias = Mapping[Place, Likeness]
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """The messages most like a query, best first; those of the time that it names, ``named`` of them, come first."""
+    """The messages nearest to a query, best first; the first ``named`` fall in the time that the query names."""
 
     places: Sequence[Place] = ()
     named: int = 0
 
 
 def by_likeness(found: Likenesses) -> Near:
-    """The messages that are most like the query, with shares of their neighbours' likeness in the same segment.
+    """The nearest messages, each scored by its cosine plus shares of its neighbours' in the same segment.
 
-    A neighbour's cosine counts by its distance from the mean of all: one less like than most takes away.
+    A neighbour's cosine counts relative to the mean of all, so that a neighbour below the mean lowers the score.
     """
     mean = fmean(one.cosine for one in found.values()) if found else 0.0
     scores = {
@@ -54,10 +54,10 @@ def by_likeness(found: Likenesses) -> Near:
 
 
 def fused(by_words: Sequence[Ranked], by_vectors: Sequence[Place]) -> list[Ranked]:
-    """Both rankings as one: the ``FIRST`` by words stay where they are; the others follow, best first.
+    """Both rankings merged: the ``FIRST`` by words keep their ranks; the others follow by fused score.
 
-    A place may be missing in either ranking; it is in none twice. Each rank keeps the score that it has by words,
-    whichever message stands there now, so that it can be compared with those of facts and notes.
+    A message may be missing in either ranking, and is in neither twice. Each rank keeps its score by words, whichever
+    message has it now, so that scores can be compared with those of facts and notes.
     """
     shares: dict[Place, float] = defaultdict(float)
     for share, places in ((1.0, [one.place for one in by_words]), (VECTORS, by_vectors)):
@@ -70,7 +70,7 @@ def fused(by_words: Sequence[Ranked], by_vectors: Sequence[Place]) -> list[Ranke
 
 
 def _score(by_words: Sequence[Ranked], rank: int) -> float:
-    """The score of a rank by words; behind the last one it falls."""
+    """The score of a rank (from 0) by words; after the last one it decreases."""
     if rank < len(by_words):
         return by_words[rank].score
     last = by_words[-1].score if by_words else 1.0

@@ -1,9 +1,9 @@
-"""The statements that write the search index, and read what is to be written (docs/recall.md).
+"""The SQL that writes the search index, and reads the messages that it lacks (docs/recall.md).
 
-Rows of a session are written in the order of its messages and without a gap, so the newest says how far the index is:
-what is left to do is the gap between it and the log. Whoever changes messages locks the session's row; it is locked
-here too, in a mode that lets appends go on. Rows that are removed from the index are removed from the vectors too.
-As a module it is a ``Keeper`` of the sessions and their ``SearchIndex``.
+Rows of a session are written in the order of its messages and without a gap, so the newest row says how far the index
+is; only messages after it are left to index. Whoever changes messages locks the session's row; it is locked here too,
+in a mode that lets appends go on. Rows that are removed from the index are removed from the vectors too. The module
+implements ``Keeper`` and ``SearchIndex``.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ FROM (SELECT id, next_seq FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) s LE
 ) t ON true
 """
 
-# Of each of so many sessions, the messages after the newest that is indexed.
+# The messages after the newest indexed one, counted over these sessions.
 LACKING = """/* search_lacking */
 SELECT coalesce(sum(s.next_seq - 1 - coalesce(t.seq, 0)), 0)::bigint
 FROM unnest($1::uuid[]) AS asked (id)
@@ -38,7 +38,7 @@ SELECT seq, segment, length_before + length AS length, created_at FROM message_t
 WHERE session_id = $1 ORDER BY seq DESC LIMIT 1
 """
 
-# The first always, then as many as fit within so many tokens, summed in the order in which they are read.
+# The first message always, then as many as fit within $4 tokens, summed in the order in which they are read.
 UNINDEXED = """/* search_unindexed */
 SELECT * FROM (
   SELECT *, sum(tokens) OVER (ROWS UNBOUNDED PRECEDING) - tokens AS tokens_of_former
@@ -48,7 +48,7 @@ SELECT * FROM (
 
 LOCK = "/* search_lock */ SELECT tenant, resource_id FROM sessions WHERE id = $1 FOR KEY SHARE"
 
-# All or none: nothing where a message was changed since it was read, or another process was faster.
+# All or none: no row if a message was changed since it was read, or another process was faster.
 INDEX = """/* index_messages */
 WITH input AS (
   SELECT i.*, m.erased_at IS NOT NULL AS erased FROM unnest(
@@ -82,7 +82,7 @@ WITH vectors AS (
 DELETE FROM message_terms WHERE session_id = (SELECT $1::uuid) AND seq >= (SELECT $2::bigint)
 """
 
-# What stays is that there was a message in its session and its resource: their two terms begin with a blank.
+# The rows stay, with the terms of their session and resource alone, which begin with a space.
 FORGET_MESSAGES = """/* forget_message_terms */
 WITH vectors AS (
   UPDATE message_vectors SET vector = NULL WHERE session_id = $1 AND seq BETWEEN $2 AND $3
@@ -106,12 +106,12 @@ class IndexStore:
         self._database = database
 
     async def behind(self, after: UUID, limit: int) -> Lookout:
-        """Look at so many sessions in the order of their ids, those after ``after``."""
+        """Look at the next ``limit`` sessions after the id ``after``, in the order of their ids."""
         row = await self._database.fetchrow(BEHIND, after, limit)
         return Lookout(last=row["last"], behind=tuple(row["behind"] or ()))
 
     async def lacking(self, sessions: Sequence[UUID]) -> int:
-        """How many messages of these the index lacks."""
+        """How many messages of these sessions the index lacks."""
         messages: int = await self._database.fetchval(LACKING, sessions)
         return messages
 
@@ -123,7 +123,7 @@ class IndexStore:
         return last, [message_of(row) for row in rows]
 
     async def add(self, session: UUID, entries: Sequence[Entry]) -> int:
-        """Write what follows the newest row. Answers how many; 0 if it no longer follows, or messages changed."""
+        """Write the rows after the newest one. Answers how many; 0 if they no longer follow it, or messages changed."""
         async with self._database.tx() as tx:
             owner = await tx.fetchrow(LOCK, session)
             if owner is None:
@@ -133,17 +133,17 @@ class IndexStore:
 
 
 async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
-    """Delete what is known of the sessions. Answers how many rows, by their tables."""
+    """Delete the index rows and vectors of the sessions. Answers how many, by table."""
     return dict(await tx.fetchrow(FORGET, gone.sessions))
 
 
 async def forget_messages(tx: Tx, session: UUID, *, from_seq: int, to_seq: int) -> None:
-    """Forget what these messages say, for good. The caller holds the lock."""
+    """Remove the terms and vectors of these messages, for good. The caller holds the session's lock."""
     await tx.execute(FORGET_MESSAGES, session, from_seq, to_seq)
 
 
 async def forget_from(tx: Tx, session: UUID, seq: int) -> None:
-    """Forget the messages from ``seq`` on: they are indexed anew, as they are then. The caller holds the lock."""
+    """Delete the rows from ``seq`` on, so that the messages are indexed again. The caller holds the session's lock."""
     await tx.execute(FORGET_FROM, session, seq)
 
 

@@ -1,8 +1,8 @@
-"""Writes the search index in the background: an append pays nothing for it.
+"""Writes the search index in the background, so that no append waits for it.
 
-A process remembers where it appended, and indexes a session once it has been quiet, or has much to index, or was
-searched. What a crash left, or another process, is found by a sweep over all sessions, a few at a time. Whatever is not
-indexed yet is searched all the same (``service.py``), so nothing depends on when this is done.
+A process remembers the sessions to which it appended, and indexes one once it is quiet, has much to index, or was
+searched. A sweep over all sessions, a few at a time, finds what a crash or another process left. Messages that are not
+indexed yet are searched all the same (``service.py``), so nothing depends on when this is done.
 """
 
 import asyncio
@@ -20,16 +20,16 @@ from app.recall.index_store import IndexStore
 from app.recall.indexing import entries
 from app.sessions.model import BEFORE_ALL
 
-LOOKED_MAX = 500  # sessions of which it is told how many messages the index lacks
+LOOKED_MAX = 500  # sessions whose missing messages the backlog counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexConfig:
     """Indexing takes at most ``share`` of a process's time while messages are appended to it, else ``idle_share``.
 
-    It takes ``idle_share`` too for a session of which a search missed messages: each search has to read them again,
-    which costs more. A batch is of one session, and bounded in both ways. A session is indexed ``quiet_seconds`` after
-    its last append, or as soon as ``waiting_messages`` wait.
+    ``idle_share`` holds too for a session of which a search found messages not indexed: each search has to read them
+    again, which costs more. A batch is of one session, bounded in messages and tokens. A session is indexed
+    ``quiet_seconds`` after its last append, or as soon as ``waiting_messages`` wait.
     """
 
     share: float = 0.03
@@ -44,7 +44,7 @@ class IndexConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexBacklog:
-    """Sessions that wait to be indexed, and the messages that the index lacks of those ``looked`` at."""
+    """Sessions that wait to be indexed, and the messages that the index lacks of the first ``looked`` of them."""
 
     sessions: int
     looked: int
@@ -52,7 +52,7 @@ class IndexBacklog:
 
 
 class Taken(NamedTuple):
-    """A session to be indexed. ``searched``: a search missed messages of it."""
+    """A session to be indexed. ``searched``: a search found messages of it that are not indexed."""
 
     session: UUID
     searched: bool
@@ -73,7 +73,7 @@ class Indexer:
         on_index: Callable[[UUID], None] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``on_index`` is called with each session of which more was indexed."""
+        """``on_index`` is called with the session of each batch that was indexed."""
         self._store = store
         self._on_index = on_index
         self._config = config
@@ -93,7 +93,7 @@ class Indexer:
         await self._repeated.stop()
 
     def appended(self, session: UUID, messages: int) -> None:
-        """Note that there is something to index. Never waits, never fails."""
+        """Note that so many more messages of the session are to be indexed. Never waits, never fails."""
         known = self._waiting.pop(session, None)
         waiting = messages if known is None else known.messages + messages
         self._appended_at = self._now()
@@ -102,7 +102,7 @@ class Indexer:
             self.ask(session)
 
     def ask(self, session: UUID, *, searched: bool = False) -> None:
-        """Index this session next: it lacks too many messages; first of all if it was ``searched`` and missed some."""
+        """Index this session without waiting for it to be quiet; before all others if it was ``searched``."""
         if searched:
             self._searched[session] = None
             self._hurried.set()
@@ -110,7 +110,7 @@ class Indexer:
             self._asked[session] = None
 
     async def backlog(self) -> IndexBacklog:
-        """What this process knows that the index lacks."""
+        """What the index lacks, as far as this process knows."""
         known = [*(self._searched | self._asked | self._waiting)]
         messages = await self._store.lacking(known[:LOOKED_MAX])
         return IndexBacklog(sessions=len(known), looked=min(len(known), LOOKED_MAX), messages=messages)
@@ -130,7 +130,7 @@ class Indexer:
         return added
 
     async def sweep(self) -> int:
-        """Look at the next few sessions, and note those that the index lacks messages of. Answers how many."""
+        """Look at the next few sessions, and queue those of which the index lacks messages. Answers how many."""
         found = await self._store.behind(self._swept, self._config.sweep_sessions)
         self._swept = found.last or BEFORE_ALL
         for session in found.behind:
@@ -138,7 +138,7 @@ class Indexer:
         return len(found.behind)
 
     async def _work(self) -> None:
-        """Index what waits; where nothing does, look for what was left."""
+        """Index the sessions that wait, then sweep."""
         while (taken := self.take()) is not None:
             share, started = self.share(searched=taken.searched), self._now()
             self._hurried.clear()
@@ -148,7 +148,7 @@ class Indexer:
         await self.sweep()
 
     async def _pause(self, seconds: float) -> None:
-        """For so long, or until a search misses something."""
+        """Wait so long, or until a search finds messages that are not indexed."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._hurried.wait()
@@ -159,7 +159,7 @@ class Indexer:
         return self._config.idle_share if searched or is_idle else self._config.share
 
     def take(self) -> Taken | None:
-        """A session to index now, taken from those that wait."""
+        """Take the next session to index from those that wait; None: none is to be indexed yet."""
         chosen = next(chain(self._searched, self._asked, self._waiting), None)
         if chosen is None:
             return None

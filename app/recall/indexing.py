@@ -1,4 +1,4 @@
-"""Messages as rows of the search index. Pure."""
+"""Builds the rows of the search index from messages. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,17 +14,17 @@ from app.recall.tokens import CHARACTERS_READ, terms
 from app.sessions.model import Kind, Message, Part, PartType, Role
 
 PAUSE: Final = timedelta(hours=1)  # a longer one ends a segment
-# Of one message: a tsvector holds a mebibyte, of the terms that others have too.
+# Limits of one message: a tsvector holds a mebibyte of terms.
 TERMS_MAX: Final = 10_000
 TERMS_BYTES_MAX: Final = 1_000_000
-UNSEARCHED: Final = frozenset({Kind.BOUNDARY, Kind.SUMMARY})  # they say nothing that others have not
+UNSEARCHED: Final = frozenset({Kind.BOUNDARY, Kind.SUMMARY})  # they add nothing to what other messages say
 
 Counts: TypeAlias = dict[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Last:
-    """The newest indexed message of a session; none yet is seq 0."""
+    """The newest indexed message of a session; seq 0: none yet."""
 
     seq: int = 0
     segment: int = 0
@@ -34,7 +34,7 @@ class Last:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What the index is to hold of a message. ``terms`` are how often each occurs."""
+    """The index row of a message. ``terms``: how often each occurs."""
 
     seq: int
     segment: int
@@ -49,7 +49,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index:
-    """How far the index of each session is, and the newest messages that it does not hold yet, oldest first."""
+    """The newest indexed message of each session, and the ``tail`` of newer ones not indexed yet, oldest first."""
 
     last: Mapping[UUID, Last]
     tail: Mapping[UUID, Sequence[Message]]
@@ -61,12 +61,12 @@ def session_term(session: UUID) -> str:
 
 
 def resource_term(tenant: str, resource_id: str) -> str:
-    """The same of all sessions of a resource."""
+    """The term by which the messages of all sessions of a resource are found."""
     return f" r{blake2b(f'{tenant}/{resource_id}'.encode(), digest_size=16).hexdigest()}"
 
 
 def entries(messages: Iterable[Message], last: Last) -> Iterator[Entry]:
-    """The messages that follow ``last``, in their order."""
+    """The index rows of the messages, which follow ``last``, in their order."""
     segment, length, before = last.segment, last.length, last.created_at
     for message in messages:
         if before is None or message.created_at - before > PAUSE:
@@ -89,19 +89,19 @@ def entries(messages: Iterable[Message], last: Last) -> Iterator[Entry]:
 
 
 def message_terms(message: Message) -> Counts:
-    """Those that occur most, as many as a row of the index can hold."""
+    """The most frequent terms of a message, as many as an index row can hold."""
     found = terms(message_text(message)[:CHARACTERS_READ]).most_common(TERMS_MAX)
     ends = accumulate(len(term.encode()) for term, _ in found)
     return {term: count for (term, count), end in zip(found, ends, strict=True) if end <= TERMS_BYTES_MAX}
 
 
 def message_text(message: Message) -> str:
-    """What a message says, to be searched: its texts, calls and results, not the model's reasoning."""
+    """The text of a message that is indexed: its texts, calls and results, not the model's reasoning."""
     return "" if message.kind in UNSEARCHED else all_text(message.parts)
 
 
 def shown_text(message: Message) -> str:
-    """What a reader is shown of a message: a call by its name and arguments, a result as it came."""
+    """The text of a message that a hit shows: a call by its name and arguments, a result as it came."""
     if message.kind in UNSEARCHED:
         return ""
     return "\n".join(text for part in message.parts for text in _shown(part))

@@ -1,6 +1,6 @@
-"""Words that mean nearly what a word of a query means: a query for a "picture" also looks for a "photo". Pure.
+"""Kin, the near-synonyms of query words: a query for a "picture" also looks for a "photo". Pure.
 
-``kin.txt`` has them, in English, on each line a word and its kin; docs/recall.md tells where they come from. They are
+``kin.txt`` lists them in English, on each line a word and its kin; docs/recall.md names their sources. They are
 searched for beside the words of a query, and count for a message that lacks the word itself (ranking.py).
 """
 
@@ -15,9 +15,9 @@ from app.recall.tokens import Alternatives
 
 
 def kin_of(query: Sequence[Alternatives], text: str) -> list[Alternatives]:
-    """The terms of each query word's kin, none where it has none; ``text`` is what the query was made of.
+    """The terms of each query word's kin, which may be none; ``text`` is the query as it was asked.
 
-    Only English words have kin: those of another language may only look like English ones. Words of asking have none.
+    Only words of an English query have kin: others may only look English. Words of asking have none.
     """
     if LATIN[ENGLISH] not in language_codes(text, telling=2):
         return [frozenset[str]()] * len(query)
@@ -27,7 +27,7 @@ def kin_of(query: Sequence[Alternatives], text: str) -> list[Alternatives]:
 
 @cache
 def kin() -> Mapping[str, Alternatives]:
-    """The kin of each term; of two, each is the other's."""
+    """The kin of each term; the relation is symmetric."""
     found: dict[str, set[str]] = defaultdict(set)
     for line in files(__package__).joinpath("kin.txt").read_text(encoding="utf-8").splitlines():
         word, *others = (stem(word, ENGLISH) for word in line.split())

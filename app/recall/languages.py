@@ -1,6 +1,6 @@
-"""Which language a text is in, its stop words, and the stems of words: two libraries behind four functions.
+"""Language detection, stop words and stemming: two libraries behind four functions.
 
-A language is recognised by its script, and among those in Latin letters by the stop words of the text: a text without
+A language is recognised by its script, and among those in Latin letters by the stop words of the text; a text without
 any counts as English.
 """
 
@@ -61,7 +61,7 @@ WORDS_READ: Final = 200  # of a text, to tell its language
 def language_of(words: Iterable[str], *, telling: int) -> str | None:
     """The language of Latin letters with the most stop words among ``words``; None if there are none.
 
-    Any but English must have ``telling`` different ones: "car" is a stop word of French, "dog" of Danish.
+    A language other than English needs ``telling`` different ones: "car" is a stop word of French, "dog" of Danish.
     """
     found: dict[str, int] = defaultdict(int)  # a Counter takes three times as long for the few of each word
     known = _languages_of_stop_words()
@@ -75,7 +75,7 @@ def language_of(words: Iterable[str], *, telling: int) -> str | None:
 
 
 def language_codes(text: str, *, telling: int = 1) -> list[str]:
-    """The languages that a text may be in, as dateparser calls them: by its scripts, else by its stop words.
+    """The dateparser codes of the languages that a text may be in: by its scripts, else by its stop words.
 
     ``telling`` as for ``language_of``.
     """
@@ -85,7 +85,7 @@ def language_codes(text: str, *, telling: int = 1) -> list[str]:
 
 
 def stem(word: str, language: str) -> str:
-    """The stem of a word in lower case: by its script, else as one of ``language``."""
+    """The stem of a word in lower case, in the language of its script, else in ``language``."""
     import snowballstemmer
 
     # A stemmer has a state, so threads cannot share one.
@@ -94,7 +94,7 @@ def stem(word: str, language: str) -> str:
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """For English our own: the library's 1,300 include "name" and "work", which people ask for."""
+    """The stop words of a language, for English our own: the library's 1,300 include "name" and "work"."""
     from stop_words import get_stop_words
 
     return STOP_WORDS if language == ENGLISH else frozenset(get_stop_words(LATIN[language]))

@@ -1,4 +1,4 @@
-"""Messages as hits, with their texts as a reader is shown them and the messages beside them. Pure."""
+"""Builds the hits of messages, with the texts that are shown and the messages beside them. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -32,13 +32,13 @@ def beginning(text: str, characters_max: int) -> str:
 
 
 def around(place: Place, neighbours: int) -> list[Place]:
-    """The place itself, and so many before and behind it."""
+    """The place itself, and ``neighbours`` places before and after it."""
     session, seq = place
     return [(session, other) for other in range(seq - neighbours, seq + neighbours + 1)]
 
 
 def message_hit(found: Ranked, said: Mapping[Place, Said], *, key: str, neighbours: int) -> Hit:
-    """Of a place that is in ``said``, as those of its neighbours are that are shown; ``key`` is its session's."""
+    """The hit of a place, with its neighbours; ``said`` has the messages to show, ``key`` is its session's."""
     place, own = found.place, said[found.place]
     near = [said[other] for other in around(place, neighbours) if other != place and other in said]
     return Hit(

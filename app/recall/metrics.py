@@ -1,10 +1,10 @@
-"""Vectors: how many this process made, how many are missing, and how often a search went without them."""
+"""Prometheus metrics of vectors: written by this process, missing, and searches with and without them."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 
 class VectorMetrics:
-    """With no registry it counts for nobody."""
+    """Without a registry the metrics are not exported."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self._embedded = Counter("daybook_vectors_written", "Messages that were given a vector", registry=registry)

@@ -1,4 +1,4 @@
-"""What is searched, and what is found, as values."""
+"""The values of recall: sessions to search, index rows, spans of time, searches and hits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 from app.sessions.model import SEQ_MAX, Role, Trust
 
-Place: TypeAlias = tuple[UUID, int]  # a session and a seq of it
-Copied: TypeAlias = tuple[str, bytes, datetime]  # what a message and its copies in branches share
+Place: TypeAlias = tuple[UUID, int]  # of a message: its session and its seq
+Copied: TypeAlias = tuple[str, bytes, datetime]  # id, content hash and time, which copies in branches share
 
 
 class HitKind(StrEnum):
@@ -22,7 +22,7 @@ class HitKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """A session that is searched; ``timezone`` is its own, if it has one."""
+    """A session to search; ``timezone`` is its own, if it has one."""
 
     id: UUID
     tenant: str
@@ -34,16 +34,16 @@ class Searched:
     is_branch: bool = False
 
     def zone(self, timezone: str) -> ZoneInfo:
-        """Its own, or ``timezone``, which is the service's."""
+        """The session's own zone, or ``timezone``, which is the service's."""
         return ZoneInfo(self.timezone or timezone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """A message as search sees it.
+    """An index row as a search reads it.
 
-    ``segment`` numbers the stretches of a session between long pauses, from 1. ``length`` is how many terms it has.
-    ``counts``: how often it has each word of the query, by the word's place there; empty where it has none.
+    ``segment`` numbers the stretches of a session between long pauses, from 1. ``length``: the number of its terms.
+    ``counts``: how often it has each word of the query, by the word's position there; empty if it has none.
     """
 
     session: UUID
@@ -62,9 +62,9 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """All that is searched, in numbers: messages, the terms they have together, segments.
+    """The collection statistics of BM25: the messages searched, their terms together, and their segments.
 
-    ``having`` tells of each word of the query how many messages have it.
+    ``having``: for each word of the query the number of messages that have it.
     """
 
     messages: int
@@ -79,7 +79,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A stretch of time, its end excluded; None is no bound."""
+    """A span of time, ``until`` excluded; None: no bound."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -88,7 +88,7 @@ class Span:
         return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
 
     def within(self, other: "Span") -> "Span":
-        """What both hold; nothing where that is no time at all."""
+        """The intersection of both, which holds no time if they do not overlap."""
         return Span(
             since=max((at for at in (self.since, other.since) if at is not None), default=None),
             until=min((at for at in (self.until, other.until) if at is not None), default=None),
@@ -97,7 +97,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """``limit`` counts hits, ``span`` bounds them. Times in the query are seen from ``now`` (None: the clock).
+    """``limit``: hits at most; ``span``: their times. Times in the query are relative to ``now`` (None: the clock).
 
     ``neighbours``: messages shown on each side of a hit. ``session``: the key of the only session of the resource to
     search. ``before_seq``: only messages before this one, in a search of one session.
@@ -125,7 +125,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """What was found, and where: messages ``from_seq``..``to_seq`` of a session, or a note that cites messages.
+    """A message, note or fact that was found, at messages ``from_seq``..``to_seq`` of a session.
 
     A fact that rests on no session has None for it, and 0 for both seqs; its ``created_at`` is when it became true.
     ``rests_on``: all messages that a note or a fact cites, by the keys of their sessions, which may be several.

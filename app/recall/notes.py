@@ -1,4 +1,4 @@
-"""Lines of the log that answer a query: plain BM25 over lines, each with the messages it cites. Pure."""
+"""Lines of the log that match a query: BM25 over lines, each with the messages it cites. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class Note:
 
 
 def note_hits(query: Sequence[Alternatives], notes: Sequence[Note], *, timezone: str) -> list[Hit]:
-    """The lines that have a word of the query, in their order, without lines that have a word which an edit took out.
+    """The lines with a word of the query, in their order, without lines that have a word which an edit took out.
 
-    Of the copies that branches have of a line that of the first note is told. ``timezone``: for sessions without one.
+    A line and its copies in branches are one hit, of the first note. ``timezone``: for sessions without one.
     """
     taken_out = TakenOut(kept_terms, frame=kept_terms(" ".join(FRAME)))
     once: dict[tuple[int, datetime, int], _Line] = {}

@@ -1,7 +1,7 @@
-"""Whether a query only asks what was said or done at the time that it names: "What did I tell you last May?". Pure.
+"""Tells whether a query only asks what was said or done at the time it names: "What did I tell you last May?". Pure.
 
-Then nothing in it is to be looked for: its words are elsewhere in a long talk too. The words are of the languages in
-which times are known (time_words.py); stop words are those of the search.
+The words of such a query are not searched for: they are elsewhere in a long session too. The words here are of the
+languages in which times are known (time_words.py); stop words are those of the search.
 """
 
 from typing import Final
@@ -10,7 +10,7 @@ import regex
 
 from app.recall.languages import ENGLISH, language_of, stop_words
 
-# Of saying, doing and happening, and of asking for it, in every form; "do" is a stop word, and tells as well.
+# Words of saying, doing, happening and asking, in every form; "do" is a stop word too, but counts as one of these.
 _TOLD_WORDS: Final = """
 say said saying says tell told telling mention mentioned mentioning talk talked talking speak spoke spoken chat
 chatted chatting discuss discussed discussing conversation conversations message messages write wrote written happen
@@ -30,8 +30,8 @@ gebeurde gevraagd
 뭐라고 말했지 말했어 말했나 말했나요 말했는지 말했습니까 이야기했지 이야기했어 이야기했나 얘기했지 얘기했어 얘기했나
 했지 했어 했나 했나요 했는지 했습니까 있었지 있었어 있었나
 """
-# What else such a query is made of. Russian and Korean have no stop words here; of French and Italian words these are
-# what an apostrophe cuts off.
+# Other words of such queries. Russian and Korean have no stop words here; the short French and Italian words are what
+# an apostrophe cuts off.
 _OTHER_WORDS: Final = """
 remind remember recall know please anything everything something thing things stuff exactly
 qu j l d s t c n m dell nell est
@@ -55,7 +55,7 @@ _WORD: Final = regex.compile(r"\w+(?:['’]\w+)*")
 
 
 def asks_what_was_said(text: str, *, told: bool) -> bool:
-    """``text`` is a query without the time that it names; ``told``: only where it has a word of saying or doing."""
+    """Whether ``text``, a query without its time, only asks what was said; ``told``: with a word of saying or doing."""
     runs = [_RUN_ASKED.fullmatch(run[0]) for run in _RUN.finditer(text)]
     words = [word[0].casefold().replace("’", "'") for word in _WORD.finditer(_RUN.sub(" ", text))]
     tells = not _TOLD.isdisjoint(words)

@@ -1,4 +1,4 @@
-"""Days, weeks, weekends, months, seasons and years as seen from a moment: from when to when. Pure."""
+"""The spans of days, weeks, weekends, months, seasons and years relative to a moment. Pure."""
 
 from calendar import monthrange
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from app.kit.days import WEEKDAYS
 
-Stretch: TypeAlias = tuple[datetime, datetime]  # its end excluded
+Stretch: TypeAlias = tuple[datetime, datetime]  # begin and end, the end excluded
 
 SATURDAY: Final = WEEKDAYS.index("saturday")
 SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}  # the month that begins it, in the north
@@ -23,9 +23,9 @@ _AROUND_DAYS: Final = 15  # "this time last year", on each side
 
 
 def calendar_stretch(at: datetime, period: str) -> Stretch:
-    """The day, calendar week, weekend, month or year that holds ``at``; what is shorter is its day.
+    """The day, calendar week, month or year that contains ``at``; for shorter periods the day.
 
-    The weekend is that of the week that ``at`` is in.
+    A weekend is that of the week of ``at``.
     """
     day = midnight(at)
     monday = day - timedelta(days=day.weekday())
@@ -43,9 +43,9 @@ def calendar_stretch(at: datetime, period: str) -> Stretch:
 
 
 def ago(now: datetime, count: int, unit: str) -> Stretch:
-    """The period ``count`` before that of ``now``; of seasons and days of the week only those that are over count.
+    """The period ``count`` units before that of ``now``; of seasons and weekdays only those that are over count.
 
-    Raises OverflowError or ValueError where that is before the year 1.
+    Raises OverflowError or ValueError before the year 1.
     """
     if unit in WEEKDAYS:
         passed = (now.weekday() - WEEKDAYS.index(unit) - 1) % _WEEK_DAYS + 1
@@ -57,9 +57,9 @@ def ago(now: datetime, count: int, unit: str) -> Stretch:
 
 
 def moment_ago(now: datetime, counts: Mapping[str, int]) -> datetime:
-    """``now`` so many of these units ago, all together; where a month has no such day, its last one.
+    """``now`` minus all these units together; if the month has no such day, its last one.
 
-    Raises OverflowError or ValueError where that is before the year 1.
+    Raises OverflowError or ValueError before the year 1.
     """
     passed = sum(count * _MONTHS.get(unit, 0) for unit, count in counts.items())
     year, month = divmod(now.year * _YEAR_MONTHS + now.month - 1 - passed, _YEAR_MONTHS)
@@ -70,7 +70,7 @@ def moment_ago(now: datetime, counts: Mapping[str, int]) -> datetime:
 
 
 def this(now: datetime, unit: str) -> Stretch | None:
-    """The period that ``now`` is in; None where it has not begun."""
+    """The period that contains ``now``; None if it has not begun."""
     if unit in SEASONS:
         begun = season(now, unit)
         return begun if begun[0].year == now.year or begun[1] > now else None
@@ -79,17 +79,17 @@ def this(now: datetime, unit: str) -> Stretch | None:
 
 
 def since(now: datetime, count: int, unit: str) -> Stretch:
-    """All from so long ago until the end of today."""
+    """From ``count`` units ago until the end of today."""
     return midnight(now - timedelta(days=count * (_DAYS | _DAYS_ABOUT)[unit])), tomorrow(now)
 
 
 def season(now: datetime, name: str, year: int | None = None) -> Stretch:
-    """The last of these seasons that has begun, or the one that began in ``year``."""
+    """The latest season of this name that has begun, or the one that begins in ``year``."""
     return _begun(now, SEASONS[name], _SEASON_MONTHS, year)
 
 
 def month(now: datetime, number: int, year: int | None = None) -> Stretch:
-    """The last of these months that has begun, or the one of ``year``."""
+    """The latest month of this number that has begun, or the one of ``year``."""
     return _begun(now, number, 1, year)
 
 
@@ -98,14 +98,14 @@ def _begun(now: datetime, first: int, count: int, year: int | None) -> Stretch:
 
 
 def months(year: int, first: int, count: int, *, now: datetime) -> Stretch:
-    """``count`` months from month ``first`` of a year on, in the zone of ``now``."""
+    """``count`` months from month ``first`` of ``year`` on, in the zone of ``now``."""
     begin = midnight(now).replace(year=year, month=first, day=1)
     over, behind = divmod(first - 1 + count, _YEAR_MONTHS)
     return begin, begin.replace(year=year + over, month=behind + 1)
 
 
 def decade(now: datetime, year: int) -> Stretch:
-    """That which begins with a year: of "the 90s" the last one that has begun."""
+    """The decade that begins with ``year``; of two digits ("the 90s") the latest that has begun."""
     century = now.year - now.year % _CENTURY
     if year < _CENTURY:
         year += century - (_CENTURY if century + year > now.year else 0)
@@ -113,7 +113,7 @@ def decade(now: datetime, year: int) -> Stretch:
 
 
 def edge(of: Stretch, unit: str, *, first: bool) -> Stretch:
-    """The first or the last week or weekend of a month; such a week has all its days in it."""
+    """The first or last seven days of a month, or its first or last weekend."""
     begin, end = of
     if unit == "week":
         week = timedelta(days=_WEEK_DAYS)
@@ -131,7 +131,7 @@ def around_last_year(now: datetime) -> Stretch:
 
 
 def day_of_month(now: datetime, day: int, weekday: int | None) -> Stretch | None:
-    """The last day of this number, on this ``weekday`` if one is given; None if there was none in two years."""
+    """The latest day of this number, on this ``weekday`` if one is given; None if there was none in two years."""
     year, number = now.year, now.month
     for _ in range(_YEAR_MONTHS * 2):
         try:

@@ -1,4 +1,4 @@
-"""What search needs of a database beside its tables: pgvector for vectors, and a function under row-level security."""
+"""Prepares a database for search beside its tables: pgvector for vectors, and a function under row-level security."""
 
 import asyncpg
 
@@ -8,12 +8,12 @@ from app.recall.store import GUARDED, HAVING
 
 HAS_EXTENSION = "/* has_vector */ SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
 
-# Two processes that make it at once would meet in a unique violation, whatever IF NOT EXISTS says.
+# Without the lock two processes that create it at once get a unique violation in spite of IF NOT EXISTS.
 MAKE_EXTENSION = "SELECT pg_advisory_xact_lock(7235012); CREATE EXTENSION IF NOT EXISTS vector"
 
-# A role under row-level security could search only what the policy has let through, message by message: a full-text
-# search may fail, so Postgres lets no index answer it before the policy. This function answers with its owner's rights,
-# and for sessions of the named tenant alone (app/commands/securing.py makes it).
+# Under row-level security a search cannot use the index: the full-text operator may raise (it is not leakproof), so
+# Postgres applies the policy to each message first. This function runs with its owner's rights, and returns sessions of
+# the current tenant alone (app/commands/securing.py makes it).
 GUARDED_SIGNATURE = f"{GUARDED}(uuid[], tsquery)"
 GUARDED_FUNCTION = f"""
 CREATE OR REPLACE FUNCTION {GUARDED_SIGNATURE}
@@ -31,7 +31,7 @@ MAY_SEARCH = f"SELECT coalesce(has_function_privilege(to_regprocedure('{GUARDED_
 
 
 async def prepare_vectors(config: DatabaseConfig, *, make: bool) -> None:
-    """See that the database has pgvector; ``make`` it where it has not. Raises StartError: it cannot be had."""
+    """Check that the database has pgvector, and ``make`` it if it does not. Raises StartError if it cannot be had."""
     try:
         async with connected(config.url) as connection:
             if make:
@@ -44,7 +44,7 @@ async def prepare_vectors(config: DatabaseConfig, *, make: bool) -> None:
 
 
 async def check_search(config: DatabaseConfig) -> None:
-    """See that a service under row-level security may search messages. Raises StartError."""
+    """Check that a service under row-level security may search messages. Raises StartError."""
     async with connected(config.url) as connection:
         may = await connection.fetchval(MAY_SEARCH)
     if not may:

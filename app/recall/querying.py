@@ -1,4 +1,4 @@
-"""A query as it is understood: its words with their kin, the time that it names, whose word it means. Pure."""
+"""Parses a query: its words with their kin, the time that it names, and the role that it is about. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from app.sessions.model import Role
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A query as it is understood: its words with their kin, the time it names, and the role whose word it means.
+    """A parsed query: its words with the kin of each, the time ``named`` and the role ``meant``.
 
-    ``only_then``: it only asks what was said at that time, and its words are not to be looked for.
+    ``only_then``: it only asks what was said at that time, so that its words are not searched for.
     """
 
     words: Sequence[Alternatives]
@@ -29,7 +29,7 @@ class Query:
 
 
 def understood(text: str, now: datetime, *, words_max: int) -> Query:
-    """``text`` as asked at ``now``; of a longer one the first half of ``words_max`` words and the last half."""
+    """Parse ``text`` as asked at ``now``; of too many words, the first and the last half of ``words_max`` are kept."""
     named = named_time(text, now)
     words = _ends(query_terms(named.text), words_max)
     return Query(
@@ -43,10 +43,10 @@ def understood(text: str, now: datetime, *, words_max: int) -> Query:
 
 
 def _only_asks(named: Named) -> bool:
-    """A date may be looked for itself, where nothing is asked: "2023-05-08"."""
+    """Whether only what was said then is asked for. A bare date ("2023-05-08") may itself be searched for."""
     return asks_what_was_said(named.beside, told=query_terms(named.text) != query_terms(named.beside))
 
 
 def _ends(words: list[Alternatives], most: int) -> list[Alternatives]:
-    """At most so many words, from both ends: the question stands before or after what was pasted."""
+    """At most ``most`` words, from both ends: a question stands before or after pasted text."""
     return words if len(words) <= most else [*words[: most - most // 2], *words[len(words) - most // 2 :]]

@@ -1,9 +1,9 @@
-"""Which messages answer a query best: BM25 over a message with its neighbours (how it was found: docs/recall.md). Pure.
+"""Ranks messages by BM25 over a message with its neighbours (how it was found: docs/recall.md). Pure.
 
-What a message is about often stands in the one before it, so each is scored as a passage: its counts with shares of its
-neighbours' in the same segment. Its own score, that of its segment, and a bonus where the query means its speaker are
-added. The counts of a message are divided by its length before they are summed, as BM25F does with fields (Robertson,
-Zaragoza and Taylor 2004); otherwise a long answer that has every word once would lift its neighbours.
+The topic of a message often stands in the one before it, so each is scored as a passage: its counts with shares of its
+neighbours' in the same segment. Its own score, that of its segment, and bonuses for the speaker and the time that the
+query means are added. Counts are divided by the message's length before they are summed, as BM25F does with fields
+(Robertson, Zaragoza and Taylor 2004); otherwise a long answer that has every word once would lift its neighbours.
 """
 
 from collections import Counter, defaultdict
@@ -20,18 +20,18 @@ from app.recall.model import Indexed, Place, Scope, Span
 from app.recall.tokens import Alternatives, kept_terms, terms
 from app.sessions.model import Role
 
-Counts: TypeAlias = dict[int, float]  # of the query's words, by their place in it
+Counts: TypeAlias = dict[int, float]  # of the query's words, by their position in it
 
-# Saturation and length normalisation of Robertson and Zaragoza's BM25; short turns of a talk want less of both than
-# documents do. A segment is not normalised: a longer one says more. Rare words weigh more than BM25 has them weigh.
+# Saturation (k1) and length normalisation (b) of Robertson and Zaragoza's BM25; short messages need less of both than
+# documents do. A segment is not normalised: a longer one says more. Rare words weigh more than in BM25.
 SATURATION: Final = 0.9
 NORMALISATION: Final = 0.4
 SEGMENT_SATURATION: Final = 1.2
 RARITY: Final = 1.2  # an exponent
 
-# Shares of the neighbours at a distance, of the other scores beside the passage's, of a word that is of the asking
-# alone, of one that only makes a sentence of it in a script without spaces, of a word that is only kin to the one asked
-# for, and of what others say where the user's word is meant: an answer repeats its question.
+# Weights of neighbours by distance; of the message's own score and its segment's beside the passage's; of a word of
+# asking; of a word of grammar in a script without spaces; of a word's kin; and of what others say if the user's word is
+# meant, because an answer repeats its question.
 NEAR: Final = {-2: 0.3, -1: 0.7, 0: 1.0, 1: 0.7, 2: 0.3}
 NEAR_MAX: Final = max(NEAR)
 OWN: Final = 0.5
@@ -41,8 +41,8 @@ GRAMMAR: Final = 0.3
 KIN: Final = 0.2
 OTHERS: Final = 0.5
 
-# Bonuses, in shares of what the query's words weigh together: for whom the query names, for the role that it means
-# where it names nobody, and for the time that it names.
+# Bonuses, in shares of the weight of all words of the query: for the speaker that it names, for the role that it means
+# if it names no speaker, and for the time that it names.
 SPEAKER: Final = 0.35
 MEANT: Final = 0.5
 TIME: Final = 1.0
@@ -62,13 +62,12 @@ def ranked(
     named: Span | None = None,
     meant: Role | None = None,
 ) -> list[Ranked]:
-    """The messages that match, or stand beside one that does, best first; of equals the newest.
+    """The messages that match, or are neighbours of one that does, best first; of equals the newest first.
 
-    ``rows`` are all that have a word of the query, as many as are looked at, and their neighbours. A count at a place
-    behind the query's, by its length, is that of the word's kin. ``named`` is the time that the query names, ``meant``
-    who speaks of it where it names nobody.
+    ``rows``: the candidates with a word of the query, and their neighbours. In their counts the kin of word ``n`` is at
+    ``len(query) + n``. ``named``: the time that the query names; ``meant``: the role it means if it names no speaker.
     """
-    # In the order of each session, so that equal sums are equal whatever order the rows come in.
+    # Sorted, so that floats are summed in the same order whatever order the rows come in.
     known = {row.place: row for row in sorted(rows, key=attrgetter("seq"))}
     speakers = _speakers(query, known.values())
     words = [word for word in range(len(query)) if word not in speakers] or list(speakers)
@@ -97,7 +96,7 @@ def ranked(
 
 
 def _counts(row: Indexed, words: Iterable[int], mean_length: float, meant: Role | None, *, kin_at: int) -> Counts:
-    """The counts of the words that it has, as those of a message of mean length."""
+    """The message's counts of the words, normalised by its length; words that it lacks are left out."""
     other = OTHERS if meant is Role.USER and row.role is not Role.USER else 1.0
     share = other / _norm(row.length / mean_length)
     counted = ((word, row.counts.get(word) or KIN * (kin_at + word in row.counts)) for word in words)
@@ -105,7 +104,7 @@ def _counts(row: Indexed, words: Iterable[int], mean_length: float, meant: Role 
 
 
 def _speakers(query: Sequence[Alternatives], rows: Iterable[Indexed]) -> set[int]:
-    """The words that are a speaker's name."""
+    """The positions of the query's words that are a speaker's name."""
     names = frozenset[str]().union(*(_name(row.speaker) for row in rows))
     return {word for word, alternatives in enumerate(query) if alternatives & names}
 
@@ -123,13 +122,13 @@ def _bonus(row: Indexed, asked: frozenset[str], named: Span | None, meant: Role 
 
 
 def word_counts(query: Sequence[Alternatives], text: Mapping[str, int]) -> dict[int, int]:
-    """How often a text, given by its terms, has each word of the query: by the word's place, without those it lacks."""
+    """How often a text, given by its terms, has each word of the query, by position; words it lacks are left out."""
     counted = ((word, sum(text.get(term, 0) for term in alternatives)) for word, alternatives in enumerate(query))
     return {word: count for word, count in counted if count}
 
 
 def plain_scores(query: Sequence[Alternatives], texts: Sequence[str]) -> list[float]:
-    """BM25 of each text by itself; 0 where it has no word of the query."""
+    """The BM25 score of each text by itself; 0 if it has no word of the query."""
     told = [kept_terms(text) for text in texts]
     found = [word_counts(query, text) for text in told]
     having = Counter(word for counts in found for word in counts)
@@ -143,20 +142,20 @@ def plain_scores(query: Sequence[Alternatives], texts: Sequence[str]) -> list[fl
 
 
 def _share(word: Alternatives) -> float:
-    """How much a word of the query counts, however rare it is."""
+    """The weight of a word of the query, apart from its rarity."""
     if is_grammar(word):
         return GRAMMAR
     return ASKING if word & asking_terms() else 1.0
 
 
 def _rarity(total: int, having: int) -> float:
-    """Two statements count: if messages come or go between them, more may have a word than there are messages."""
+    """The inverse document frequency. Two statements count, so ``having`` may exceed ``total`` by newer messages."""
     common = min(having, total)
     return float(log(1 + (total - common + 0.5) / (common + 0.5)) ** RARITY)
 
 
 def _norm(length: float) -> float:
-    """What a text's counts are divided by; ``length`` is in multiples of the mean length of its kind."""
+    """The divisor of a text's counts; ``length`` is in multiples of the mean length."""
     return 1 - NORMALISATION + NORMALISATION * length
 
 
@@ -181,14 +180,14 @@ def _add(counts: Counts, more: Counts, share: float = 1.0) -> None:
 
 
 def _together(known: Mapping[Place, Indexed], place: Place, other: Place) -> bool:
-    """Whether they stand in one segment."""
+    """Whether both are in one segment."""
     return other in known and known[other].segment == known[place].segment
 
 
 def _segments(
     matching: Mapping[Place, Counts], known: Mapping[Place, Indexed], scope: Scope, shares: Mapping[int, float]
 ) -> dict[tuple[UUID, int], float]:
-    """The score of each segment, as one text."""
+    """The BM25 score of each segment, taken as one text."""
     counts: dict[tuple[UUID, int], Counts] = defaultdict(dict)
     for place, own in matching.items():
         _add(counts[place[0], known[place].segment], own)

@@ -1,7 +1,7 @@
-"""Times that are told by how long ago they were: "two weeks ago", "last weekend", "over the summer", 三天前. Pure.
+"""Finds relative times in a text: "two weeks ago", "last weekend", "over the summer", 三天前. Pure.
 
-dateparser knows "ago" and "last" in few of the languages, and no weekends or seasons, and takes how long something was
-for when it was: "for two weeks" is not a time, and "the last two weeks" is all of them.
+dateparser knows "ago" and "last" in few of the languages, and no weekends or seasons, and mistakes a duration for a
+time: "for two weeks" is not a time, and "the last two weeks" is all of them.
 """
 
 import re
@@ -19,9 +19,9 @@ _WORDS: Final = frozenset({*SEASONS, "decade"})
 
 @dataclass(frozen=True, slots=True)
 class TimePhrase:
-    """A phrase of a text; ``stretch`` is None where it says how long, and not when.
+    """A phrase of a text; ``stretch`` None: it says how long, and not when.
 
-    ``is_word`` is one that a message of then may have too: "summer".
+    ``is_word``: a message of that time may contain it too: "summer".
     """
 
     phrase: str
@@ -30,7 +30,7 @@ class TimePhrase:
 
 
 def time_phrases(text: str, now: datetime) -> Iterator[TimePhrase]:
-    """Such phrases of a text, as they stand there; none is part of another. ``now`` has a zone."""
+    """The relative times in a text, as they are written there; none is part of another. ``now`` has a zone."""
     rest = text
     for form, meaning in FORMS:
         for match in form.finditer(rest):

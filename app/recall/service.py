@@ -1,4 +1,4 @@
-"""From a query to its hits: find, rank, read what was found. Only vectors wait for a model, and not for long."""
+"""The recall service: finds, ranks and reads what matches a query. Only vectors wait for a model, and not for long."""
 
 import asyncio
 import gc
@@ -33,11 +33,11 @@ TYPICAL_QUERY = "What did I say last May?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallConfig:
-    """How much is searched: what is beyond a limit is not found.
+    """Limits of a search; what exceeds one is not found.
 
-    ``candidates_max``: messages that have a word of the query. ``tail_max``: messages that the index does not hold
-    yet, within ``tail_tokens``. ``sessions_max``: the last active sessions of a resource. ``notes_max``: the newest
-    chunks of the logs. ``query_words_max``: of a longer query the first half of them and the last half.
+    ``candidates_max``: messages that have a word of the query. ``tail_max``: messages that are not indexed yet, within
+    ``tail_tokens``. ``sessions_max``: the last active sessions of a resource. ``notes_max``: the newest observations.
+    ``query_words_max``: of a longer query the first half of them and the last half.
     ``hit_characters_max``: of a hit's text; the message itself has all of it. ``timezone``: for sessions without one
     of their own.
     """
@@ -63,7 +63,7 @@ class RecallService:
         config: RecallConfig,
         vectors: VectorSearch | None = None,
     ) -> None:
-        """``vectors`` None: words alone."""
+        """``vectors`` None: search by words alone."""
         self._store = store
         self._vectors = vectors
         self._fact_store = facts
@@ -73,7 +73,7 @@ class RecallService:
         self._loading: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to load what a search needs: otherwise the first one would wait for it a second or two."""
+        """Begin to load stemmers and date parsers, for which the first search would wait a second or two."""
         self._loading = asyncio.create_task(asyncio.to_thread(_load), name="daybook-recall-load")
 
     async def stop(self) -> None:
@@ -81,21 +81,21 @@ class RecallService:
             await asyncio.gather(self._loading, return_exceptions=True)
 
     async def session(self, tenant: str, key: str, search: Search) -> list[Hit]:
-        """What was said in a session, best first. Raises SessionNotFound."""
+        """The hits in a session, best first. Raises SessionNotFound."""
         found = await self._store.session(session_id(tenant, key))
         if found is None:
             raise SessionNotFound(key)
         return await self._best([found], session_term(found.id), search, tenant=tenant, resource_id=found.resource_id)
 
     async def resource(self, tenant: str, resource_id: str, search: Search) -> list[Hit]:
-        """What was said in any session of a resource; nothing where there is none."""
+        """The hits in all sessions of a resource, best first; none for an unknown resource."""
         sessions = await self._of_resource(tenant, resource_id, search.session)
         return await self._best(
             sessions, resource_term(tenant, resource_id), search, tenant=tenant, resource_id=resource_id
         )
 
     async def _of_resource(self, tenant: str, resource_id: str, key: str | None) -> list[Searched]:
-        """The last active ones; with a key that one alone, if it is of the resource."""
+        """The last active sessions; with ``key`` that one alone, if it is of the resource."""
         if key is None:
             return await self._store.sessions(tenant, resource_id, self._config.sessions_max)
         found = await self._store.session(session_id(tenant, key))
@@ -123,13 +123,13 @@ class RecallService:
         return [replace(hit, text=beginning(hit.text, self._config.hit_characters_max)) for hit in best]
 
     def _now(self, sessions: Sequence[Searched], search: Search) -> datetime:
-        """The time that "yesterday" is told from: the caller's, or now in the time zone of the last active session."""
+        """The time that "yesterday" is relative to: the caller's, or now in the zone of the last active session."""
         if search.now is not None:
             return search.now
         return self._clock.now().astimezone(sessions[0].zone(self._config.timezone) if sessions else UTC)
 
     async def _said_then(self, sessions: Sequence[Searched], named: Span, search: Search) -> list[Hit]:
-        """What was said at the time that the query names, the newest first: "What did I say last May?"."""
+        """The messages of the time that the query names, the newest first: "What did I say last May?"."""
         found = [Ranked(place=place, score=0.0) for place in await self._places_then(sessions, named, search)]
         return await self._read_hits(sessions, await self._distinct(found, sessions, search.limit), search.neighbours)
 
@@ -148,7 +148,7 @@ class RecallService:
         return await self._read_hits(sessions, wanted[: search.limit], search.neighbours)
 
     async def _distinct(self, found: list[Ranked], sessions: Sequence[Searched], most: int) -> list[Ranked]:
-        """The first ``most`` without copies that branches have of a message; of equals the newest session's stays."""
+        """The first ``most`` without copies in branches; of equal scores the last active session's message stays."""
         if len(sessions) == 1 or not any(session.is_branch for session in sessions):
             return found[:most]
         order = _order(sessions)
@@ -164,7 +164,7 @@ class RecallService:
         return list(kept.values())[:most]
 
     async def _preferred(self, found: list[Ranked], query: Query, search: Search) -> list[Ranked]:
-        """For a query that a number or a time answers: messages that have one rank higher."""
+        """``found``; if the query asks for a number or a time, messages that have one rank higher."""
         figure = wanted_figure(search.query)
         if figure is None:
             return found
@@ -176,14 +176,14 @@ class RecallService:
         return [*weighed, *found[LOOKED_AT_MAX:]]
 
     async def _ranked(self, sessions: Sequence[Searched], scope: str, query: Query, search: Search) -> list[Ranked]:
-        """By words, and by vectors at the same time where there are any."""
+        """The ranking by words, fused with that by vectors if these are on; both run at the same time."""
         by_words = self._by_words(sessions, scope, query, search)
         if self._vectors is None:
             return await by_words
         named = query.named
         words, near = await asyncio.gather(by_words, self._vectors.ranking(sessions, search, named=named))
         places = list(near.places)
-        if places and named is not None and not words:  # something is like anything: what was said then comes first
+        if places and named is not None and not words:  # vectors always find some: messages of that time come first
             places[near.named : near.named] = await self._places_then(sessions, named, search)
         return fused(words, list(dict.fromkeys(places))) if places else words
 
@@ -201,7 +201,7 @@ class RecallService:
         return await asyncio.to_thread(ranked_of, query, rows, index, search.span)
 
     async def _read_hits(self, sessions: Sequence[Searched], found: Sequence[Ranked], neighbours: int) -> list[Hit]:
-        """The hits with their texts; what was erased or deleted since is left out."""
+        """The hits with their texts; messages erased or deleted since are left out."""
         keys = {session.id: session.key for session in sessions}
         said = await self._said(sorted({place for one in found for place in around(one.place, neighbours)}))
         there = [one for one in found if one.place in said]
@@ -217,26 +217,26 @@ class RecallService:
 
     async def _notes(self, sessions: Sequence[Searched], query: Query) -> list[Hit]:
         notes = await self._store.observations(sessions, self._config.notes_max)
-        if any(session.is_branch for session in sessions):  # a copy stays where somebody last spoke
+        if any(session.is_branch for session in sessions):  # of copies the last active session's counts
             order = _order(sessions)
             notes = sorted(notes, key=lambda one: order[one.session.id])
         return await asyncio.to_thread(note_hits, query.words, notes, timezone=self._config.timezone)
 
 
 def _load() -> None:
-    """Read a query, which loads the stemmers and the parsers of dates."""
+    """Parse a query, which loads the stemmers and the date parsers."""
     understood(TYPICAL_QUERY, datetime.now(UTC), words_max=RecallConfig().query_words_max)
     gc.freeze()  # it stays, as what app/commands/serving.py froze before
 
 
 def _besides(hits: Sequence[Hit], found: Iterable[Hit], search: Search) -> list[Hit]:
-    """Notes or facts of the span, without those that cite a message among ``hits``, which says it itself."""
+    """The notes or facts within the span, without those that cite a message among ``hits``."""
     told = {(hit.session, hit.from_seq) for hit in hits if hit.kind is HitKind.MESSAGE}
     return [one for one in found if search.span.holds(one.created_at) and told.isdisjoint(one.rests_on)]
 
 
 def _order(sessions: Sequence[Searched]) -> dict[UUID, int]:
-    """Their places: those last spoken in come first."""
+    """The position of each session in the list: the last active come first."""
     return {session.id: place for place, session in enumerate(sessions)}
 
 

@@ -1,4 +1,4 @@
-"""The statements that search: messages by the index, the newest ones by themselves, and notes."""
+"""The SQL of recall: searches the index, and reads messages that are not indexed yet, texts and notes."""
 
 import asyncio
 from collections import defaultdict
@@ -26,9 +26,9 @@ SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq, config
 FROM sessions WHERE id = $1
 """
 
-# Those last active first: of a resource with more sessions than are searched the oldest are left out. Those that have
-# not ended are the newest, as silence ends a session, and the others are taken by their ends: an index has them in that
-# order, and not by when they were last active, which each append would move.
+# The last active first; if there are more sessions than are searched, the oldest are left out. Open sessions are the
+# newest, as silence ends a session; the others are taken by their ends, for which there is an index. One by the time of
+# the last activity would be written by each append.
 SESSIONS = """/* recall_sessions */
 SELECT id, tenant, key, memory_id, resource_id, last_seq, timezone, is_branch FROM (
   SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq, last_active_at,
@@ -38,7 +38,7 @@ SELECT id, tenant, key, memory_id, resource_id, last_seq, timezone, is_branch FR
 ) AS newest ORDER BY last_active_at DESC, key
 """
 
-# How far the index of each session is, and what it knows of its size.
+# The newest indexed message of each session, with the length of all up to it.
 INDEXED = """/* recall_indexed */
 SELECT s.id AS session_id, t.* FROM unnest($1::uuid[]) AS s (id) LEFT JOIN LATERAL (
   SELECT seq, segment, length_before + length AS length, created_at FROM message_terms
@@ -46,8 +46,8 @@ SELECT s.id AS session_id, t.* FROM unnest($1::uuid[]) AS s (id) LEFT JOIN LATER
 ) t ON true
 """
 
-# The newest first: a session that is far behind is read as far as it is searched, until what was read has so many
-# tokens. They are summed in the order in which they are read.
+# The newest first, until they have $4 tokens, so that a session far behind is searched in part. Tokens are summed in
+# the order in which messages are read.
 TAIL = """/* recall_tail */
 SELECT * FROM (
   SELECT *, sum(tokens) OVER (ROWS UNBOUNDED PRECEDING) - tokens AS tokens_of_former FROM (
@@ -58,18 +58,18 @@ SELECT * FROM (
 ) AS summed WHERE tokens_of_former < $4
 """
 
-# Messages of all sessions, by the index of terms alone: ``OFFSET 0`` keeps all other conditions out. A planner that
-# knew the session would rather read all of it.
+# Messages of all sessions, by the index of terms alone: ``OFFSET 0`` keeps all other conditions out. If the planner
+# knew the session, it would read all of its rows instead.
 HAVING = """
   SELECT session_id, seq, repeated, created_at FROM message_terms WHERE terms @@ {query} OFFSET 0
 """
 
 GUARDED = "terms_of_tenant"  # the function that searches under row-level security (preparing.py)
 
-# A word is one or more terms that stand for it; its kin are asked for together, as it does not matter how often they
-# occur. What falls behind the limit has the fewest and commonest of the words.
-# Neighbours come with what is found, because they are ranked together. No two of the parts are joined: Postgres expects
-# a row or two of each, and would compare all with all.
+# A word has one or more terms; its kin are queried together, as it does not matter how often they occur. Messages
+# beyond the limit have the fewest and commonest of the words.
+# Neighbours are read too, because they are ranked together. No two of the CTEs are joined: Postgres expects a row or
+# two of each, and would compare all with all.
 _SEARCH = """/* {name} */
 WITH asked AS (
   SELECT * FROM unnest((SELECT $3::int[]), (SELECT $4::text[]), (SELECT $5::text[]), (SELECT $9::float8[]))
@@ -107,7 +107,7 @@ SELECT m.* FROM unnest((SELECT $1::uuid[]), (SELECT $2::bigint[])) AS p (session
 ) AS m WHERE m.erased_at IS NULL
 """
 
-# What a branch has copied is the same in both.
+# Id, content hash and time are the same in a message and its copies in branches.
 COPIED = """/* recall_copied */
 SELECT m.* FROM unnest((SELECT $1::uuid[]), (SELECT $2::bigint[])) AS p (session_id, seq) CROSS JOIN LATERAL (
   SELECT session_id, seq, id, content_hash, created_at FROM messages
@@ -115,7 +115,7 @@ SELECT m.* FROM unnest((SELECT $1::uuid[]), (SELECT $2::bigint[])) AS p (session
 ) AS m
 """
 
-# Of each session the last, as many as are asked for: they are read from its end.
+# The last $5 messages of each session, read from its end.
 SAID_THEN = """/* recall_said_then */
 SELECT m.* FROM unnest($1::uuid[]) AS s (id) CROSS JOIN LATERAL (
   SELECT session_id, seq, created_at FROM messages
@@ -126,9 +126,9 @@ SELECT m.* FROM unnest($1::uuid[]) AS s (id) CROSS JOIN LATERAL (
 ) m
 """
 
-# What was condensed since is found as it was first noted; what somebody edited or deleted is not, nor what a reflection
-# condensed that they deleted. Of each session so many at most are read, from the newest on: ids are given in the order
-# of time.
+# Condensed observations are found as they were first noted; edited or deleted ones are not, nor those condensed into a
+# reflection that somebody deleted. At most $3 of each session are read, the newest first: ids are given in the order of
+# time.
 OBSERVATIONS = """/* recall_observations */
 WITH RECURSIVE deleted AS (
   SELECT memory_id, sources FROM reflections
@@ -148,8 +148,8 @@ SELECT o.* FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS s (id, memor
 ORDER BY o.id DESC LIMIT $3
 """
 
-# What somebody edited and what they made of it, in the order in which they did; and all notes behind it, in whatever
-# another reflection condensed since.
+# Reflections that somebody edited, before and after, in the order of the edits, with all observations behind them, also
+# those behind reflections that they condensed.
 EDITED = """/* recall_edited */
 WITH RECURSIVE edited AS (
   SELECT memory_id, id, retired_version, items, sources FROM reflections
@@ -181,11 +181,11 @@ class RecallStore:
         return None if row is None else Searched(**row)
 
     async def sessions(self, tenant: str, resource_id: str, limit: int) -> list[Searched]:
-        """Those of the resource that were last active and have messages."""
+        """The last active sessions of the resource that have messages."""
         return [Searched(**row) for row in await self._database.fetch(SESSIONS, tenant, resource_id, limit)]
 
     async def index(self, sessions: Sequence[UUID], *, before_seq: int, tail_max: int, tail_tokens: int) -> Index:
-        """As it was when ``before_seq`` was to come next, if all before it was indexed."""
+        """How far the sessions are indexed, and their newest messages that are not; both before ``before_seq``."""
         async with self._database.connection() as connection:
             found = await connection.fetch(INDEXED, sessions, before_seq)
             last = {row["session_id"]: last_of(row if row["seq"] else None) for row in found}
@@ -206,7 +206,7 @@ class RecallStore:
     ) -> list[Indexed]:
         """The indexed messages before ``before_seq`` with a word of the query or one of its kin, and their neighbours.
 
-        ``scope``: a term they all have. Counts are by the place in the query, those of the kin behind it.
+        ``scope``: a term they all have. Counts are by position in the query; those of kin follow, in the same order.
         """
         asked = [(word, term, quoted(term), 1.0) for word, terms in enumerate(query) for term in sorted(terms)]
         asked += [(word, "", _any_of(terms), KIN) for word, terms in enumerate(kin, start=len(query)) if terms]
@@ -223,26 +223,26 @@ class RecallStore:
             [share for _, _, _, share in asked],
             before_seq,
         )
-        return await asyncio.to_thread(lambda: [_indexed(row) for row in rows])  # of 25,000 it takes 0.3 s
+        return await asyncio.to_thread(lambda: [_indexed(row) for row in rows])  # 0.3 s for 25,000 rows
 
     async def said(self, sessions: Sequence[UUID], span: Span, *, before_seq: int, limit: int) -> list[Place]:
-        """The places of what was said in the span, the newest first: so many of each session."""
+        """The places of the messages in the span, the newest first, at most ``limit`` of each session."""
         rows = await self._database.fetch(SAID_THEN, sessions, span.since, span.until, before_seq, limit)
         newest = sorted(rows, key=lambda row: (row["created_at"], row["seq"]), reverse=True)
         return [_place(row) for row in newest]
 
     async def messages(self, places: Collection[Place]) -> dict[Place, Message]:
-        """Those of the places that are there and were not erased."""
+        """The messages at these places that exist and were not erased."""
         rows = await self._database.fetch(MESSAGES, *_columns(places))
         return {_place(row): message_of(row) for row in rows}
 
     async def copied(self, places: Collection[Place]) -> dict[Place, Copied]:
-        """What the messages at the places have in common with their copies in branches; none of one that is erased."""
+        """What the messages at these places share with their copies in branches; erased ones are left out."""
         rows = await self._database.fetch(COPIED, *_columns(places))
         return {_place(row): (row["id"], row["content_hash"], row["created_at"]) for row in rows}
 
     async def observations(self, sessions: Sequence[Searched], limit: int) -> list[Note]:
-        """The newest notes of the sessions."""
+        """The newest observations of the sessions, at most ``limit``."""
         memories = [one.memory_id for one in sessions]
         async with self._database.connection() as connection:
             rows = await connection.fetch(OBSERVATIONS, [one.id for one in sessions], memories, limit)
@@ -278,7 +278,7 @@ def _notes(sessions: Sequence[Searched], rows: Sequence[Row], edited: Sequence[R
 
 
 def quoted(term: str) -> str:
-    """A term as tsquery reads it."""
+    """The term quoted for a tsquery."""
     return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
 
 

@@ -1,4 +1,4 @@
-"""The search index: the schema of record. What is in it follows from the messages, and can be made anew from them."""
+"""The tables of the search index: the schema of record. Their rows can be made anew from the messages."""
 
 from datetime import datetime
 from typing import Any
@@ -8,17 +8,17 @@ from sqlalchemy import REAL, BigInteger, Column, DateTime, Index, Integer, Text,
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 from sqlmodel import Field, SQLModel
 
-# What was indexed last is in a list that each word of a query reads to its end: of Postgres's own 4 MB, the work of two
-# thousand messages, in milliseconds (docs/benchmarks/profile.md).
+# The newest rows are in GIN's pending list, which each word of a query reads to its end: of Postgres's own 4 MB, the
+# work of two thousand messages, in milliseconds (docs/benchmarks/profile.md).
 PENDING_KILOBYTES = 512
 
 
 class MessageTermsRow(SQLModel, table=True):
-    """What search knows of a message; those of a session have no gap from seq 1 on, and are written in the background.
+    """The index row of a message, written in the background; a session's rows have no gap from seq 1 on.
 
-    ``terms`` are those of the message, and two that name its session and its resource, so that the index leads to
-    their messages alone. ``repeated`` has how often a term occurs that does so more than once. ``length`` is the sum,
-    ``length_before`` that of the session's messages before it, both as they were when the message was indexed.
+    ``terms``: those of the message, and two for its session and its resource, so that a search reads only their
+    messages. ``repeated``: the counts of terms that occur more than once. ``length``: the sum of all counts;
+    ``length_before``: that of the session's messages before it, both as they were when the message was indexed.
     """
 
     __tablename__ = "message_terms"
@@ -44,10 +44,10 @@ class MessageTermsRow(SQLModel, table=True):
 
 
 class MessageVectorRow(SQLModel, table=True):
-    """The vector of a message by a model; empty where no embeddings are switched on (docs/decisions/0039).
+    """The vector of a message by a model; the table is empty if embeddings are off (docs/decisions/0039).
 
-    Those of a session and a model have no gap from seq 1 on, and follow the rows of ``message_terms``, of which they
-    have ``segment`` and ``created_at``. ``vector`` has length 1; NULL: the message says nothing, or was erased.
+    The rows of a session and a model have no gap from seq 1 on, and follow those of ``message_terms``, from which they
+    copy ``segment`` and ``created_at``. ``vector`` has length 1; NULL: the message has no text, or was erased.
     """
 
     __tablename__ = "message_vectors"

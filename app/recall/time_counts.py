@@ -1,4 +1,4 @@
-"""The forms of times that count: "two weeks ago", "the last few days", "a year ago today". Pure."""
+"""Patterns of times with a count: "two weeks ago", "the last few days", "a year ago today". Pure."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _FEW: Final = (2, 5)
 
 
 def count_meant(said: str) -> tuple[int, int]:
-    """From how many to how many are meant. Raises ValueError of a letter that matches regardless of case alone."""
+    """The least and the greatest count meant. Raises ValueError for a letter that matches only regardless of case."""
     said = said.lower()
     for range_meant, names in ((_COUPLE, words.COUPLE), (_FEW, f"{words.FEW}|{words.UNSPACED_FEW}")):
         if re.fullmatch(names, said):
@@ -46,7 +46,7 @@ def _since(match: re.Match[str], now: datetime) -> Stretch:
 
 
 def _ago_today(match: re.Match[str], now: datetime) -> Stretch:
-    """That day itself, or those days, and not the whole week or year that they are in."""
+    """The day itself, or the days, and not the whole week or year that contains them."""
     days = [moment_ago(now, {unit_of(match): count}) for count in count_meant(match["count"])]
     return calendar_stretch(days[1], "day")[0], calendar_stretch(days[0], "day")[1]
 

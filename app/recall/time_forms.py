@@ -1,7 +1,7 @@
-"""The forms in which people say when something was, each with what it means as seen from a moment. Pure.
+"""Patterns of relative times (forms), each with a function from a match and a moment to the time meant. Pure.
 
-A form is a pattern; its named groups are units of time, a count, months and years. The first form that matches a phrase
-is taken, so a longer one stands before what is part of it: "this time last year" before "last year".
+The named groups of a pattern are units of time, a count, months and years. The first form that matches a phrase is
+taken, so a longer one precedes its parts: "this time last year" comes before "last year".
 """
 
 import re
@@ -58,7 +58,7 @@ def _season_years_ago(years: int) -> Meaning:
 
 
 def _weekday(weeks: int) -> Meaning:
-    """That of the week so many before this one."""
+    """The weekday in the week ``weeks`` before this one."""
     return lambda match, now: calendar_stretch(
         ago(now, weeks, "week")[0] + timedelta(days=WEEKDAYS.index(unit_of(match))), "day"
     )
@@ -82,7 +82,7 @@ def _since_month(match: re.Match[str], now: datetime) -> Stretch:
 
 
 def _months(match: re.Match[str], now: datetime) -> Stretch:
-    """From one to the other: the last time that the latter was, and of the former that before it."""
+    """From one month to the other: the latest of the latter that has begun, and the former before it."""
     first, last = (_month_number(match[name]) for name in ("first", "last"))
     begin, end = month(now, last, _year(match, "last_year"))
     return month(now, first, _year(match, "first_year") or begin.year - (first > last))[0], end
@@ -144,7 +144,7 @@ def _day_forms() -> Iterator[Form]:
 
 
 def _week_day_forms() -> Iterator[Form]:
-    """Monday of last week, of this one; and the last Monday. Every Monday is no time, and the next one is not over."""
+    """Monday of last week, of this one, and the last Monday. "Every Monday" and "next Monday" are no past times."""
     weeks = "周|週|星期|礼拜|禮拜"
     named = "|".join(_WEEKDAY_WORDS.values())
     yield pattern(rf"\b(?:{words.EVERY}) (?:{named})\b"), never
@@ -256,7 +256,7 @@ FORMS: Final = (
     (pattern(rf"\b(?:{words.THIS_TIME_LAST_YEAR})\b"), _around_last_year),
     (pattern(f"(?:{words.UNSPACED_THIS_TIME_LAST_YEAR}){PARTICLE}"), _around_last_year),
     *_day_forms(),
-    *_before_last_forms(),  # before those that the first of their words alone would be
+    *_before_last_forms(),  # before the forms that match their first word alone
     *_decade_forms(),
     *_season_forms(),
     *_month_forms(),

@@ -1,4 +1,4 @@
-"""What the forms of times are made of: patterns of words for units of time, and what a match of one means. Pure."""
+"""Builds the patterns of relative times from words for units of time, and reads their matches. Pure."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from app.recall.periods import Stretch, ago
 Meaning: TypeAlias = Callable[[re.Match[str], datetime], Stretch | None]
 Form: TypeAlias = tuple[re.Pattern[str], Meaning]
 
-PARTICLE: Final = "(?:에는?|には?|の|的)?"  # that would be left alone
+PARTICLE: Final = "(?:에는?|には?|の|的)?"  # matched with the phrase: it would be left behind alone
 
 
 def units_of(match: re.Match[str]) -> list[str]:
@@ -28,7 +28,7 @@ def before(count: int, unit: str | None = None) -> Meaning:
 
 
 def never(_match: re.Match[str], _now: datetime) -> None:
-    """It says how long or how often, and not when."""
+    """The meaning of a phrase that says how long or how often, and not when."""
 
 
 def pattern(text: str) -> re.Pattern[str]:

@@ -1,7 +1,7 @@
-"""The words by which people say when something was, in the languages that the search knows. Only words, no rules.
+"""Words for relative times, in the languages that the search knows. Only words, no rules.
 
-Lines of words stand for alternatives of a regular expression. Seasons are those of the northern half of the earth,
-whole months as in meteorology; a speaker in the southern half gets those of the north, too.
+Lines of words are alternatives of a regular expression. Seasons are those of the northern hemisphere, whole months as
+in meteorology, for speakers in the southern hemisphere too.
 """
 
 from typing import Final
@@ -74,7 +74,7 @@ UNSPACED_SEASONS: Final = {
     "autumn": "秋[天季]?|가을",
     "winter": "冬[天季]?|겨울",
 }
-# Names of days in full, which are no other words. Portuguese ones are ordinals without what follows them.
+# Full names of days, which are no other words. Portuguese ones would be mere ordinals without "-feira".
 WEEKDAYS: Final = (
     r"monday|montag|lundi|lunes|lunedì|maandag|segunda-feira|понедельник",
     r"tuesday|dienstag|mardi|martes|martedì|dinsdag|terça-feira|вторник",
@@ -123,7 +123,7 @@ OF_LAST_YEAR: Final = r"(?:of )?last year|letztes jahr|letzten jahres|de l'anné
 IN_MONTH: Final = r"in|im|en|em|a|ad|during|last|letzten|letzter"
 SINCE: Final = "since|seit|depuis|desde|sinds|ab"
 SINCE_BEHIND: Final = "以来|以來|以降|から|부터|이후"
-# Behind "last" or "first" and a week or weekend, before its month.
+# PART_OF stands between "last" or "first" with a week or weekend, and its month.
 FIRST: Final = r"first|erste[nr]?|premi[eè]re?|primer[oa]?|primeir[oa]|prim[oa]|eerste"
 PART_OF: Final = r" (?:of|in|im|des|de|di|van|do) (?:the )?| d['’]"
 DECADES: Final = {

@@ -1,7 +1,7 @@
-"""The time that a query names: "last May", "two weeks ago". Pure.
+"""Finds the time that a query names: "last May", "two weeks ago". Pure.
 
-Dates are read by dateparser, which knows the languages. It takes more for a date than a reader would ("we" for a
-Wednesday, "may" for a month), so a word alone is only taken where it can hardly be anything else.
+dateparser reads dates in all the languages, but takes more for a date than a reader would ("we" for a Wednesday, "may"
+for a month), so a single word is only taken if it can hardly be anything else.
 """
 
 import re
@@ -26,11 +26,11 @@ _NAMED_DAYS: Final = """
 yesterday today tonight tomorrow gestern heute morgen hier demain ayer hoy ontem hoje ieri oggi domani gisteren vandaag
 вчера сегодня завтра
 """
-# A word alone that names a time: one of these, or one with a capital within a sentence; CJK has no capitals.
+# A single word names a time if it is one of these, or has a capital within a sentence; CJK has no capitals.
 _PLAIN: Final = frozenset(_NAMED_DAYS.split()) | {
     name for names in WEEKDAYS for name in names.split("|") if name.isalpha()
 }
-# English words beside, which a short word next to them does not make a time: "may we".
+# Names that are other English words too; a short word next to one does not make it a time: "may we".
 _AMBIGUOUS: Final = frozenset({"may", "march", "mar", "sun", "sat", "second"})
 _YEARS: Final = range(2, 9_999)  # in whatever zone, and the year after it, is a date still
 _YEAR_DIGITS: Final = 4
@@ -41,7 +41,7 @@ _NUMBER: Final = regex.compile(r"\d")
 _DAY_OR_YEAR: Final = regex.compile(r"(?<!\d)(?:(?:19|20)\d\d|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4})(?!\d)")
 
 
-# A time of some day, and an ordinal that may be anything's.
+# Phrases that name no day: a time of day, or an ordinal that may be anything's.
 _NO_DAY: Final = regex.compile(
     r"(?:(?:at|um|on|in) )?(?:\d{1,2}(?::\d\d)? ?(?:am|pm|uhr)|\d{1,2}:\d\d|the \d{1,2}(?:st|nd|rd|th))",
     regex.IGNORECASE,
@@ -61,7 +61,10 @@ _WEEKDAY_OF_IT: Final = regex.compile(
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The time that a query names, the query without the words that only count from today, and without any for it."""
+    """The time that a query names.
+
+    ``text``: the query without words for it that messages of then do not have; ``beside``: without any words for it.
+    """
 
     span: Span | None
     text: str
@@ -69,10 +72,10 @@ class Named:
 
 
 def named_time(query: str, now: datetime) -> Named:
-    """What ``query`` names, as seen from ``now``; of several times, from the first to the last.
+    """The time that ``query`` names, relative to ``now``; of several, from the first to the last.
 
-    Where it names a day with its year, the others are seen from there: "last weekend" is the one before it. "Since" a
-    time is until the end of today.
+    If it names a day with its year, the others are relative to that: "last weekend" is the one before it. "Since" a
+    time lasts until the end of today.
     """
     now = now if now.tzinfo else now.replace(tzinfo=UTC)
     text = query[:CHARACTERS_MAX]
@@ -94,7 +97,7 @@ def named_time(query: str, now: datetime) -> Named:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A phrase that names a time. ``is_word`` is one that a message of then may have too; so may one with a number."""
+    """A phrase that names a time. ``is_word``: a message of then may have it too, as it may one with a number."""
 
     phrase: str
     stretch: Stretch
@@ -123,7 +126,7 @@ def _is_since(phrase: str, text: str) -> bool:
 
 
 def _dates(text: str, now: datetime) -> Iterator[tuple[str, Stretch, bool]]:
-    """Those with a month and a year, each as it is written, and whether it is a day."""
+    """The dates with a month and a year: the phrase, the time, and whether it is a day."""
     for found in date_phrases(text):
         if found.year is not None and found.year in _YEARS:
             at = now.replace(year=found.year, month=found.month, day=found.day or 1)
@@ -137,7 +140,7 @@ def _day_named(text: str, now: datetime) -> datetime | None:
 
 
 def _unspaced_dates(text: str, now: datetime) -> Iterator[tuple[str, Stretch]]:
-    """Of dates in Chinese, Japanese and Korean, the last one where the year is left out."""
+    """The dates in Chinese, Japanese and Korean; without a year, the latest one."""
     for match in _UNSPACED_DATE.finditer(text):
         year, month, day = (_number(found) if (found := match[part]) else None for part in ("year", "month", "day"))
         try:
@@ -154,7 +157,7 @@ def _unspaced_dates(text: str, now: datetime) -> Iterator[tuple[str, Stretch]]:
 
 
 def _number(written: str) -> int:
-    """Of figures, or of signs: 二十三, and of a year 二〇二三."""
+    """The number in digits or in signs: 二十三, and for a year 二〇二三."""
     if "十" not in written:
         return int(written.translate(_SIGNS))
     tens, _, ones = written.translate(_SIGNS).partition("十")
@@ -162,7 +165,7 @@ def _number(written: str) -> int:
 
 
 def _phrases(text: str, now: datetime) -> list[tuple[str, datetime, str]]:
-    """In the language of the text; where a single word told it and it names no time, in English: "dog yesterday"."""
+    """The finds of dateparser in the language of the text; if a single word told it and it finds none, in English."""
     told, certain = language_codes(text), language_codes(text, telling=2)
     found = list(_phrases_in(told, text, now))
     return found if found or told == certain else list(_phrases_in(certain, text, now))

@@ -1,4 +1,4 @@
-"""Words as search finds them, in every language. Pure.
+"""The tokenizer of the search, for every language. Pure.
 
 Words are stemmed by language; scripts without spaces are cut into single characters and overlapping pairs, and a query
 uses only the pairs; identifiers, paths, numbers and dates are kept whole, with their parts beside them.
@@ -19,19 +19,19 @@ from app.kit.weighted_cache import weighted_cache
 from app.kit.words import normalized
 from app.recall.languages import ENGLISH, LATIN, WORDS_READ, language_of, stem, stop_words
 
-Alternatives: TypeAlias = frozenset[str]  # terms of which any stands for one word of a query
+Alternatives: TypeAlias = frozenset[str]  # the terms that match one word of a query, each of them alone
 
 CHARACTERS_MAX: Final = 64  # of a term; what is longer is cut to it
 STEMMED_CHARACTERS: Final = 2 * CHARACTERS_MAX  # no ending is longer than what is cut off anyway
-# Of one text: what exceeds them is not prose, and would take a minute where a megabyte of prose takes half a second.
+# Limits of one text: more is not prose, and would take a minute, while a megabyte of prose takes half a second.
 CHARACTERS_READ: Final = 1_000_000  # also once it is normalized: one character can become eighteen
-WORDS_MAX: Final = 10_000  # different ones, those said most: a row of the index holds no more terms
+WORDS_MAX: Final = 10_000  # different ones, the most frequent: a row of the index holds no more terms
 DATES_READ: Final = 10_000
 PIECES_KEPT: Final = 65_536
 TERMS_KEPT: Final = 65_536
 KEPT_CHARACTERS: Final = 256  # of a piece at most
-# Of short texts with their terms: as many as `notes_max` chunks have lines, or a resource has facts, or each search
-# reads them all anew. What a term takes was measured; a line of 100 characters has some 17.
+# The cache of short texts with their terms holds the lines of `notes_max` observations, or the facts of a resource;
+# otherwise each search tokenizes them all again. TERM_BYTES was measured; a line of 100 characters has some 17 terms.
 BYTES_KEPT: Final = 64 * 1024 * 1024
 TERM_BYTES: Final = 130
 
@@ -43,7 +43,7 @@ _PIECES: Final = regex.compile(
 )
 # The same words where all is ASCII, which ``re`` finds in a fifth of the time.
 _ASCII_WORDS: Final = lazy_pattern(r"[A-Za-z0-9_]+(?:(?:://|[-._/\\:@+~=#&'%,])[A-Za-z0-9_]+)*")
-# Of a name such as ``getHTTPCode2``: get, HTTP, Code, 2.
+# The parts of a name such as ``getHTTPCode2``: get, HTTP, Code, 2.
 _PARTS: Final = regex.compile(
     r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lt}\p{Lm}\p{M}]+|\p{Lu}|\p{N}+", regex.VERSION1
 )
@@ -53,7 +53,7 @@ _ACCENT_SCRIPTS: Final = regex.compile(r"[\p{Latin}\p{Greek}\p{M}]+")
 
 
 def terms(text: str) -> Counter[str]:
-    """The terms of a message, each with how often it occurs."""
+    """The terms of a text, each with how often it occurs."""
     pieces = list(_pieces(text))
     language = _language(pieces) or ENGLISH
     found = Counter(chain.from_iterable(_grams(piece) for unspaced, piece in pieces if unspaced))
@@ -70,7 +70,7 @@ def terms(text: str) -> Counter[str]:
 
 
 def kept_terms(text: str) -> Mapping[str, int]:
-    """The same of a text that each search reads: a line of the log, a fact."""
+    """The same from a cache, for texts that each search reads: lines of the log, facts."""
     return _with_terms(text)[1]
 
 
@@ -84,10 +84,10 @@ def _with_terms(text: str) -> tuple[str, dict[str, int]]:
 
 
 def query_terms(text: str) -> list[Alternatives]:
-    """What a query asks for, in its order: each word as the terms that may stand for it, by the language of a message.
+    """The words of a query, in its order: each as the terms that may match it, by the language of a message.
 
-    Stop words are left out, unless there is nothing else. A query may be a few names and nouns, so that one word alone
-    does not tell that it is not English.
+    Stop words are left out, unless there is nothing else. A query may be a few names and nouns, so that a single stop
+    word does not tell that it is not English.
     """
     pieces = list(_pieces(text))
     language = _language(pieces, telling=2)
@@ -132,9 +132,9 @@ def _pairs(run: str) -> Iterator[str]:
 
 
 def _stems(part: str, language: str | None) -> Alternatives:
-    """A word as it may stand in the index: stemmed in the query's language, in any where that is not known.
+    """A word's terms in the index: stemmed in the query's language and English, in all languages if it is not known.
 
-    One with marks also as it is: earlier versions did not stem these, and the index still has them so.
+    A word with vowel marks also unstemmed: earlier versions did not stem these, and the index still has them so.
     """
     languages = {ENGLISH, language} if language else LATIN
     found = {_term(part, one) for one in languages} | ({_folded(part)} if _MARKED_WORD.fullmatch(part) else set())
@@ -142,7 +142,7 @@ def _stems(part: str, language: str | None) -> Alternatives:
 
 
 def _term(part: str, language: str) -> str:
-    """A word's stem; what is no word stays as it is."""
+    """The stem of a word; anything else, such as a number, stays as it is."""
     return _kept_term(part[:STEMMED_CHARACTERS], language)
 
 
@@ -152,7 +152,7 @@ def _kept_term(part: str, language: str) -> str:
 
 
 def _readings(piece: str) -> tuple[str, ...]:
-    """A piece in lower case: a plain word alone; what is joined of several whole, and its parts beside it."""
+    """A piece in lower case: a plain word alone; a compound whole, and then its parts."""
     return _kept_readings(piece) if len(piece) <= KEPT_CHARACTERS else _new_readings(piece)
 
 
@@ -173,14 +173,14 @@ def _number(part: str) -> str:
 
 
 def _folded(term: str) -> str:
-    """Without accents, in scripts where people leave them out."""
+    """The term without accents, in scripts in which people leave them out."""
     if not term.isascii() and _ACCENT_SCRIPTS.fullmatch(decomposed := unicodedata.normalize("NFD", term)):
         term = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     return term[:CHARACTERS_MAX]
 
 
 def _days(text: str) -> Iterator[str]:
-    """The calendar dates that a text names, in one form."""
+    """The full calendar dates that a text names, in ISO form."""
     for phrase in date_phrases(text):
         if phrase.full is not None:
             yield phrase.full.isoformat()

@@ -1,6 +1,6 @@
-"""The schemas of the tools by which an agent searches its own past. Pure.
+"""The schemas of the tools with which an agent searches its own past: ``recall`` and ``expand``. Pure.
 
-Their arguments are those of the routes that answer them: fewer, for a model has no use for the others.
+Their arguments are those of the routes that answer them, without the ones that a model has no use for.
 """
 
 from typing import Any, Literal, TypeAlias, assert_never
@@ -57,7 +57,7 @@ EXPAND: Json = {
         "additionalProperties": False,
     },
 }
-# The same where the conversations of somebody share a memory.
+# The same for conversations that share the memory of a resource.
 RECALL_SHARED: Json = {
     "name": "recall",
     "description": (
@@ -85,7 +85,7 @@ EXPAND_SHARED: Json = {
 
 
 def tools(tool_format: ToolFormat, scope: ToolScope = "session") -> list[Json]:
-    """Both tools, as the SDK's call takes them, for a session with a memory of its own or of its resource."""
+    """Both tools, as the SDK's call takes them, for a session with its own memory or that of its resource."""
     listed = (RECALL, EXPAND) if scope == "session" else (RECALL_SHARED, EXPAND_SHARED)
     return [_shaped(tool, tool_format) for tool in listed]
 

@@ -1,4 +1,4 @@
-"""Which messages are most like a query, by vectors. It never fails and never takes long: words alone are enough."""
+"""Search by dense vectors: the messages nearest to a query. It never fails or takes long: words alone are enough."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class VectorSearch:
         self._config = config
 
     async def ranking(self, sessions: Sequence[Searched], search: Search, *, named: Span | None) -> Near:
-        """The messages that are most like the query, which names the time ``named``; none where no model answers."""
+        """The messages nearest to the query, which names the time ``named``; none if no model answers."""
         redact = self._redaction.of(sessions[0].tenant)
         try:
             text = search.query if redact is None else await asyncio.to_thread(redact, search.query)
@@ -60,7 +60,7 @@ class VectorSearch:
 
 
 def newest(sessions: Sequence[Searched], messages_max: int, *, before_seq: int) -> dict[UUID, int]:
-    """After which seq each session is looked at, so that no more messages are in all; the first sessions come first."""
+    """The seq after which each session is searched, for ``messages_max`` in all; the first sessions come first."""
     after: dict[UUID, int] = {}
     left = messages_max
     for session in sessions:

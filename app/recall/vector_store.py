@@ -1,8 +1,8 @@
-"""The statements of vectors: what is to be made, what was made, what is near (docs/decisions/0039).
+"""The SQL of vectors: reads messages to embed, writes vectors, and finds the nearest (docs/decisions/0039).
 
 Vectors follow the search index: those of a session and a model are written in the order of its rows and without a gap,
-so the newest says how far they are. Those of another model stay until all of the session have been made anew; nothing
-compares them meanwhile. Every vector has length 1; NULL stands for a message that says nothing, or nothing any more.
+so the newest says how far they are. Those of another model stay, unused, until all of the session have been made anew.
+Every vector has length 1; NULL: the message has no text, or was erased.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ FROM (SELECT id FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) s LEFT JOIN LA
 ) v ON true
 """
 
-# Each message is looked up by its key, whatever the planner thinks of their number; put in order by who reads them.
+# Each message is looked up by its key, whatever the planner estimates; the caller puts them in order.
 UNEMBEDDED = """/* vectors_unembedded */
 SELECT m.*, s.tenant FROM (
   SELECT session_id, seq FROM message_terms
@@ -47,7 +47,7 @@ CROSS JOIN LATERAL (SELECT tenant FROM sessions WHERE id = t.session_id LIMIT 1)
 
 LOCK = "/* vectors_lock */ SELECT id FROM sessions WHERE id = $1 FOR KEY SHARE"
 
-# All or none: nothing where a message was changed since it was read, or another process was faster.
+# All or none: no row if a message was changed since it was read, or another process was faster.
 WRITE = """/* write_vectors */
 WITH input AS (
   SELECT i.seq, t.segment, t.created_at, CASE WHEN m.erased_at IS NULL THEN i.vector::real[] END AS vector
@@ -64,7 +64,7 @@ WHERE (SELECT count(*) FROM input) = cardinality($3)
 ON CONFLICT DO NOTHING RETURNING seq
 """
 
-# Only of the newest messages of each session. An endpoint may give vectors of another size under the same name.
+# Only the newest messages of each session. An endpoint may give vectors of another size under the same model name.
 NEAR = """/* recall_vectors */
 SELECT v.session_id, array_agg(v.seq) AS seqs, array_agg(v.segment) AS segments,
        array_agg(-(v.vector::vector <#> $4::text::vector)) AS cosines,
@@ -81,7 +81,7 @@ GROUP BY v.session_id
 class Lookout:
     """``behind``: sessions that lack vectors, among those up to ``last`` (None: none was left).
 
-    ``messages`` is how many lack one in all of them.
+    ``messages``: how many of their messages lack one.
     """
 
     last: UUID | None
@@ -99,7 +99,7 @@ class Unembedded:
 
 
 class ExtensionGone(Exception):
-    """The database has pgvector no more, as one restored from a dump without it."""
+    """The database no longer has pgvector, as one restored from a dump without it."""
 
 
 class VectorStore:
@@ -110,7 +110,7 @@ class VectorStore:
         self._model = model
 
     async def behind(self, after: UUID, limit: int) -> Lookout:
-        """Look at so many sessions in the order of their ids, those after ``after``."""
+        """Look at the next ``limit`` sessions after the id ``after``, in the order of their ids."""
         row = await self._database.fetchrow(BEHIND, after, limit, self._model)
         return Lookout(last=row["last"], behind=tuple(row["behind"] or ()), messages=row["messages"])
 
@@ -123,7 +123,7 @@ class VectorStore:
         return Unembedded(tenant=rows[0]["tenant"], messages=messages, more=len(rows) > limit)
 
     async def add(self, session: UUID, found: Unembedded, vectors: Sequence[Vector | None]) -> int:
-        """Write what follows the newest. Answers how many; 0 if it no longer follows, or messages changed."""
+        """Write the vectors after the newest one. Answers how many; 0 if they no longer follow, or messages changed."""
         seqs = [message.seq for message in found.messages]
         hashes = [message.content_hash for message in found.messages]
         written = await asyncio.to_thread(lambda: [vector and _listed(vector, "{}") for vector in vectors])
@@ -141,9 +141,9 @@ class VectorStore:
         before_seq: int = SEQ_MAX,
         named: Span | None = None,
     ) -> dict[Place, Likeness]:
-        """How near messages are to the vector: those of each session ``after`` its seq. ``named`` is only told of.
+        """The cosines of messages with the vector: those of each session after its seq in ``after``.
 
-        Raises ExtensionGone.
+        ``named`` only marks messages of that time. Raises ExtensionGone.
         """
         asked = (list(after), list(after.values()), self._model, _listed(vector, "[]"), len(vector))
         time = named or Span()
@@ -161,6 +161,6 @@ def _likenesses(row: Row) -> list[tuple[Place, Likeness]]:
 
 
 def _listed(vector: Vector, brackets: str) -> str:
-    """As Postgres reads an array, or pgvector a vector. A number too small for a ``real``, which is refused, is 0."""
+    """The literal of a Postgres array, or of a pgvector. Numbers too small for a ``real``, which are refused, are 0."""
     numbers = (number if abs(number) >= REAL_MIN else 0.0 for number in vector)
     return f"{brackets[0]}{','.join(f'{number:.7g}' for number in numbers)}{brackets[1]}"

@@ -1,7 +1,7 @@
-"""Makes the vectors of messages in the background, where embeddings are switched on: no request waits for it.
+"""Embeds messages in the background, if embeddings are on: no request waits for it.
 
-What was just indexed comes first; what a crash, another process or another model left undone is found by a sweep over
-all sessions, a few at a time, which begins at a random one, so that several processes seldom pay for the same. Messages
+Sessions just indexed come first. A sweep over all sessions, a few at a time, finds what a crash, another process or
+another model left undone; it begins at a random session, so that several processes seldom pay for the same. Messages
 without a vector are found by their words.
 """
 
@@ -37,9 +37,9 @@ DOUBTFUL = frozenset({"server_error", "bad_reply"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorConfig:
-    """``share``: of the time, at most. Of a message the first ``characters_max`` are embedded.
+    """``share``: of the time, at most. ``characters_max``: the first characters of a message that are embedded.
 
-    ``searched_max`` are the newest messages that a query is compared with.
+    ``searched_max``: the newest messages that a query is compared with.
     """
 
     batch_messages: int = 32
@@ -52,7 +52,7 @@ class VectorConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorBacklog:
-    """Sessions known to wait for vectors, and the messages that lacked one at the last look at all; None: not yet."""
+    """Sessions known to wait for vectors, and the messages without one in the last whole sweep; None: none yet."""
 
     sessions: int
     messages: int | None
@@ -87,7 +87,7 @@ class Vectorizing:
         await self._repeated.stop()
 
     def ask(self, session: UUID) -> None:
-        """Note that there is something to embed. Never waits, never fails."""
+        """Queue a session with messages to embed. Never waits, never fails."""
         self._asked[session] = None
 
     def backlog(self) -> VectorBacklog:
@@ -103,7 +103,7 @@ class Vectorizing:
         return found.more
 
     async def sweep(self) -> None:
-        """Look at the next few sessions, and note those that lack vectors."""
+        """Look at the next few sessions, and queue those that lack vectors."""
         found = await self._store.behind(self._swept, self._config.sweep_sessions)
         if self._lacking is not None:
             self._lacking += found.messages
@@ -120,7 +120,7 @@ class Vectorizing:
             self._lacked = lacking
 
     async def _try(self) -> None:
-        """Where the model fails, wait as long as the memory would."""
+        """Work once; if the model fails, wait as long as the memory would after a failed step."""
         try:
             await self._work()
             self._failures = 0
@@ -130,7 +130,7 @@ class Vectorizing:
             await asyncio.sleep(_pause(error, self._failures))
 
     async def _work(self) -> None:
-        """Embed what was asked for; then look for what was left."""
+        """Embed the queued sessions, then sweep."""
         while self._asked:
             session = next(iter(self._asked))
             del self._asked[session]
@@ -145,7 +145,7 @@ class Vectorizing:
         await self.sweep()
 
     async def _vectors(self, found: Unembedded) -> list[Vector | None]:
-        """One for each message; none of one that says nothing."""
+        """The vector of each message; None for one without text."""
         redact = self._redaction.of(found.tenant)
         messages = await asyncio.to_thread(redacted_messages, found.messages, redact)
         texts = [embedded_text(message, self._config.characters_max) for message in messages]
@@ -153,9 +153,9 @@ class Vectorizing:
         return [next(made) if text else None for text in texts]
 
     async def _made(self, texts: Sequence[str]) -> list[Vector | None]:
-        """A vector for each text; None for one that the model refuses, which would hold up all that come after it.
+        """The vector of each text; None for one that the model refuses, which would hold up all that come after it.
 
-        None too for one at which the model fails twice, and at no other: a server with a hiccup has two tries.
+        None too for a text at which the model fails twice, but not at others: a server with a hiccup has two tries.
         """
         if not texts:
             return []
@@ -179,15 +179,15 @@ class Vectorizing:
             return None
 
     async def _doubted(self, error: ModelError) -> bool:
-        """Whether it may have failed for another reason than the text. Raises ModelError if it surely did."""
+        """Whether the error may have another reason than the text. Raises ModelError if it surely has."""
         if error.retryable and error.kind not in DOUBTFUL:
             raise error
-        await self._embedder.passages([KNOWN_GOOD])  # or it is not for the text that it fails
+        await self._embedder.passages([KNOWN_GOOD])  # raises if the text is not the reason
         return error.retryable
 
 
 def embedded_text(message: Message, characters_max: int) -> str:
-    """What a message says, after who says it: "" where it says nothing."""
+    """The text to embed of a message, after its speaker's name; "" if it has none."""
     text = message_text(message).strip()
     return f"{message.name}: {text}"[:characters_max] if message.name and text else text[:characters_max]
 

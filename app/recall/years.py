@@ -1,6 +1,6 @@
-"""A day or a month whose year is told beside it: "4 July last year", "in May two years ago", 去年5月. Pure.
+"""Resolves the relative year of a day or month: "4 July last year", "in May two years ago", 去年5月. Pure.
 
-The year is written into the text, so that all who look for dates there find one with its year.
+The year is written into the text, so that the parsers of dates find a date with its year there.
 """
 
 import re
@@ -22,7 +22,7 @@ _DAY: Final = (
     rf"\d{{1,2}}(?:st|nd|rd|th|er|º|\.)?(?: (?:of|de))? (?:{A_MONTH})\b|(?:{A_MONTH})\.? \d{{1,2}}(?:st|nd|rd|th)?\b"
 )
 _PREPOSITION: Final = rf"{words.IN_MONTH}|{words.SINCE}|of|until|before|after|by|à"
-# Words of other meanings as well, unless something tells that they are months: "What may last year bring?".
+# Words with other meanings, unless a preposition or a day tells that they are months: "What may last year bring?".
 _OTHER_WORD: Final = r"(?-i:may|march)\b"
 _MONTH: Final = rf"(?:{_PREPOSITION}) (?:{A_MONTH})|(?!{_OTHER_WORD})(?:{A_MONTH})"
 _OF: Final = r",?(?: (?:of|in|de|del|do|des|di|im|en|em|el|le|il|no)){0,2} (?:dell['’]|de l['’]|nell['’]|l['’])?"
@@ -35,14 +35,14 @@ _REACH: Final = 48  # a month with its day and what joins it to its year
 
 @dataclass(frozen=True, slots=True)
 class YearSaid:
-    """A ``phrase`` of a text, and the same as a date that ends, or in an unspaced script begins, with its year."""
+    """A ``phrase`` of a text, and the date with its year (or in an unspaced script the year alone) for its place."""
 
     phrase: str
     dated: str
 
 
 def years_said(text: str, now: datetime) -> Iterator[YearSaid]:
-    """Such phrases of a text."""
+    """The phrases of a text that tell the year of a date relative to ``now``."""
     for form, years in _FORMS:
         for match in form.finditer(text):
             if (found := _dated(text, match)) is not None:
@@ -58,7 +58,7 @@ def years_said(text: str, now: datetime) -> Iterator[YearSaid]:
 
 
 def _dated(text: str, year: re.Match[str]) -> tuple[str, str] | None:
-    """The words for a year with the date before or behind them, and that date."""
+    """The words for a year with the date before or after them, and that date; None: there is no date beside them."""
     if date := _BEFORE.search(text, max(0, year.start() - _REACH), year.start()):
         return date[0] + year[0], date["date"]
     if date := _BEHIND.match(text, year.end()):
@@ -67,7 +67,7 @@ def _dated(text: str, year: re.Match[str]) -> tuple[str, str] | None:
 
 
 _LAST: Final = rf"{words.OF_LAST_YEAR}|(?:{words.LAST}) (?:{_YEAR})|(?:{_YEAR}) (?:{words.LAST_BEHIND})"
-# Each with how long ago it is; None: so many years as it says.
+# Each with the number of years ago; None: the count in the phrase.
 _FORMS: Final = (
     (pattern(rf"\b(?:{_LAST})\b"), 1),
     (pattern(rf"\b(?:{words.THIS}) (?:{_YEAR})\b"), 0),
