@@ -1,4 +1,4 @@
-"""What can be wrong with facts."""
+"""The errors of facts."""
 
 from app.kit.errors import Category, DomainError
 

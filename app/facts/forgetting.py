@@ -1,9 +1,9 @@
-"""What is left of a resource's facts when some of what they rest on goes (docs/facts.md). Pure.
+"""Which facts of a resource are deleted or changed when some of their sources are removed (docs/facts.md). Pure.
 
-A fact that an extractor took from two sessions keeps what the other one said; if a caller noted it too, in the same
-words, it keeps these. A fact in a caller's own words is deleted with the first of its sources that goes: nobody knows
-which of them the words came from. Corrections of anything but its words are kept without the words, for when the fact
-is noted again.
+A fact that an extractor took from two sessions keeps the words of the other one; if a caller noted it too, in the same
+words, it keeps these. A fact in a caller's own words is deleted with the first of its sources that is removed: nobody
+knows which of them the words came from. Corrections of anything but its words are kept without the words, for when the
+fact is noted again.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,9 +17,9 @@ from app.sessions.model import Trust
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """What holds for a fact that is noted again from the source's cites, in its category; no words are kept.
+    """What to correct of a fact that is noted again from the source's cites in its category; no words are kept.
 
-    ``source.valid_from`` and ``valid_to`` are what somebody set (None: they did not), ``category`` is what it is now.
+    ``source.valid_from`` and ``valid_to``: as somebody set them (None: they did not); ``category``: as it is now.
     If its source has no category, nothing is noted again. ``id``: of its row, if it has one.
     """
 
@@ -32,19 +32,19 @@ class Correction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """The ids of deleted facts, and the facts that changed."""
+    """The ids of the facts to delete, and the facts as changed."""
 
     deleted: tuple[int, ...]
     changed: tuple[Fact, ...]
 
 
 def of_session(session: UUID) -> Callable[[Source], bool]:
-    """What rests on a session."""
+    """A test for sources of a session."""
     return lambda source: source.session_id == session
 
 
 def of_message(session: UUID, seq: int, *, derived_from: int) -> Callable[[Source], bool]:
-    """What rests on a message: a caller cites it, or an extractor saw it or what was derived from it, from a seq on."""
+    """A test for sources that rest on a message: a caller cites it, or an extractor read as far as ``derived_from``."""
     return lambda source: (
         source.session_id == session
         and (seq in source.cites if source.text is None or _is_reworded(source) else source.to_seq >= derived_from)
@@ -52,19 +52,19 @@ def of_message(session: UUID, seq: int, *, derived_from: int) -> Callable[[Sourc
 
 
 def derived_since(session: UUID, seq: int) -> Callable[[Source], bool]:
-    """What an extractor made of the messages from ``seq`` on, in its words."""
+    """A test for sources in the words of an extractor that read the session as far as ``seq`` or further."""
     return lambda source: (
         source.session_id == session and source.text is not None and not _is_reworded(source) and source.to_seq >= seq
     )
 
 
 def _is_reworded(source: Source) -> bool:
-    """The words are a caller's now, who saw what it cites; what else an extractor saw is not in them."""
+    """Whether the words are a caller's now, who saw the cited messages, but not what else the extractor saw."""
     return source.text == "" and bool(source.cites)
 
 
 def without(facts: Sequence[Fact], is_gone: Callable[[Source], bool]) -> Left:
-    """The facts without what rests on sources that are gone."""
+    """What is left of the facts without the sources that are gone."""
     return _left(facts, {fact.id: _without(fact, is_gone) for fact in facts})
 
 
@@ -73,9 +73,9 @@ def without_facts(facts: Sequence[Fact], ids: Collection[int]) -> Left:
 
 
 def corrections(facts: Sequence[Fact], is_gone: Callable[[Source], bool]) -> list[Correction]:
-    """What is to hold when the sources that go are read again, in the order of the facts.
+    """The corrections to apply when the removed sources are read again, in the order of the facts.
 
-    Of several that one message tells, which one was corrected is known by their order alone: all of them are kept.
+    If the same messages tell several facts of a category, only their order tells which was corrected: all are kept.
     """
     taken = [
         _correction(fact, source)
@@ -89,7 +89,7 @@ def corrections(facts: Sequence[Fact], is_gone: Callable[[Source], bool]) -> lis
 
 
 def key_of(source: Source) -> tuple[UUID, tuple[int, ...], Category | None]:
-    """What tells that a fact that is noted again is the same."""
+    """The key by which a fact that is noted again is recognised."""
     return source.session_id, source.cites, source.category
 
 
@@ -111,7 +111,7 @@ def _is_corrected(one: Correction) -> bool:
 
 
 def _left(facts: Sequence[Fact], kept: Mapping[int, Fact | None]) -> Left:
-    """A fact that was replaced by one that goes is valid for as long as that one was."""
+    """The facts deleted and changed. One that was replaced by a deleted one is valid for as long as that one was."""
     gone = {fact.id: fact for fact in facts if kept[fact.id] is None}
     now = {id_: _inherited(fact, gone) for id_, fact in kept.items() if fact is not None}
     return Left(deleted=tuple(gone), changed=tuple(now[fact.id] for fact in facts if now.get(fact.id, fact) != fact))
@@ -130,7 +130,7 @@ def _without(fact: Fact, is_gone: Callable[[Source], bool]) -> Fact | None:
 
 
 def _since(fact: Fact, source: Source) -> datetime:
-    """Since when it is so by this source, unless somebody has set it."""
+    """Since when the fact is valid by this source, unless somebody has set it."""
     if fact.valid_from != fact.sources[0].valid_from or source.valid_from is None:
         return fact.valid_from
     return source.valid_from if fact.valid_to is None else min(source.valid_from, fact.valid_to)

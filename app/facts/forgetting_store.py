@@ -1,6 +1,6 @@
-"""The SQL of what facts rest on: what goes is forgotten with what was taken from it, and read again where it may be.
+"""The SQL that removes facts with their sources, and has the messages that remain of these read again.
 
-As a module it is a ``Keeper`` and a ``Reader`` of the sessions. Locks are taken as in writing_store.py.
+The module implements ``Keeper`` and ``Reader``. Locks are taken as in writing_store.py.
 """
 
 from collections.abc import Callable
@@ -36,8 +36,8 @@ READ_AGAIN = f"""/* read_again */
 UPDATE sessions SET facts_seq = {AGAIN}, waiting = {waiting(facts_seq=AGAIN)} WHERE id = $1 AND facts_seq > $2::bigint
 """  # noqa: S608 - our own statement
 
-# The branches that begin with what a session says, before they are given to its own parent. ``unread`` is the first
-# message that the session is to be read from again, while the branch, which has not read it, counts it as read.
+# The branches of a session that is deleted, before they are given to its own parent. ``unread``: the first message of
+# the session that is not read, if the branch counts it as read without having read it.
 HEIRS = """/* heirs */
 SELECT s.id, s.key, s.branched_at_seq AS last_seq, CASE WHEN s.facts_seq > p.facts_seq AND NOT EXISTS (
          SELECT FROM runs r WHERE r.memory_id = s.memory_id AND r.kind = 'note_facts' AND r.outcome = 'recorded'
@@ -48,15 +48,15 @@ JOIN sessions s ON s.tenant = p.tenant AND s.branched_from = p.key AND s.created
 WHERE p.id = $1 AND s.resource_id = p.resource_id ORDER BY s.id
 """
 
-# Messages that say the same in both. One that retention removed from the session alone counts as the same too: nothing
-# tells that it is not.
+# Messages with the same content in both. One that retention erased in the session alone counts as the same too, as
+# nothing tells that it is not.
 SAID_ALIKE = """/* said_alike */
 SELECT b.seq FROM messages p JOIN messages b ON b.session_id = $2 AND b.seq = p.seq
 WHERE p.session_id = $1 AND p.seq = ANY($3::bigint[]) AND p.seq <= $4
   AND (b.content_hash = p.content_hash OR p.erased_at IS NOT NULL) AND b.erased_at IS NULL
 """
 
-# As the end of a session asks for it.
+# Asks for a reading, as the end of a session does.
 LOOK_AGAIN = f"""/* look_for_facts */
 UPDATE memories m SET {woken()}
 FROM sessions s WHERE s.id = $1 AND m.id = s.memory_id AND s.ended_at IS NOT NULL AND s.facts_seq < s.next_seq - 1
@@ -69,9 +69,9 @@ SELECT tenant, resource_id FROM sessions WHERE id = $1 AND resource_id IS NOT NU
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """How many facts of a resource were deleted or changed, and what is left of them.
+    """How many facts of a resource were deleted or changed, and the corrections of them that are kept.
 
-    ``first`` is the first message of what was read for one of them.
+    ``first``: the first message that was read for one of them.
     """
 
     tenant: str
@@ -84,17 +84,17 @@ class Dropped:
 async def forget_message(
     tx: Tx, session: UUID, seq: int, *, derived_from: int, noted_until: datetime | None = None
 ) -> int:
-    """Forget, for good, what rests on an erased message, or on what was derived from it (from a seq on).
+    """Remove, for good, what rests on an erased message, or on what was derived from it (from a seq on).
 
-    What was noted after ``noted_until`` does not. What else was read with it is read again when the session is.
-    Answers how many facts were deleted or changed. The caller holds the session's lock, here and below.
+    Facts noted after ``noted_until`` stay. Messages that were read with it are read again when the session is. Answers
+    how many facts were deleted or changed. The caller holds the session's lock, here and below.
     """
     is_gone = of_message(session, seq, derived_from=derived_from)
     return await _reread(tx, session, is_gone, changed_seq=seq, noted_until=noted_until)
 
 
 async def forget_from(tx: Tx, session: UUID, seq: int) -> None:
-    """Forget what was taken from the messages from ``seq`` on, as that one was replaced; they are read again."""
+    """Remove what was taken from messages from ``seq`` on, as that one was replaced; they are read again."""
     await _reread(tx, session, of_message(session, seq, derived_from=seq), since=seq, changed_seq=seq)
     await rereading_store.allow(tx, session, seq)
 
@@ -108,10 +108,10 @@ async def _reread(
     changed_seq: int | None = None,
     noted_until: datetime | None = None,
 ) -> int:
-    """Forget facts, and have the session read again for what they rested on, or at least from ``since`` on.
+    """Remove facts, and have the session read again from the messages that they rested on, or from ``since`` on.
 
-    What somebody has corrected holds again then, but for corrections of the message ``changed_seq``, which was
-    erased or replaced. Answers how many facts were deleted or changed.
+    Corrections apply again then, except those of the message ``changed_seq``, which was erased or replaced. Answers
+    how many facts were deleted or changed.
     """
     dropped = await _drop(tx, session, is_gone, noted_until=noted_until)
     if dropped is None:
@@ -129,7 +129,7 @@ async def _reread(
 async def _drop(
     tx: Tx, session: UUID, is_gone: Callable[[Source], bool], *, noted_until: datetime | None = None
 ) -> Dropped | None:
-    """Forget what rests on sources of the session that are gone; None if it is of no resource."""
+    """Remove the session's sources that are gone from the facts; None if it is of no resource."""
     owner = await _owner(tx, session)
     if owner is None:
         return None
@@ -149,7 +149,7 @@ async def _drop(
 
 
 async def told(tx: Tx, session: UUID) -> Told:
-    """What would hold if the session were read from its beginning, as after an import."""
+    """The refusals and corrections that apply if the session is read from its beginning, as after an import."""
     owner = await _owner(tx, session)
     if owner is None:
         return Told()
@@ -161,7 +161,7 @@ async def told(tx: Tx, session: UUID) -> Told:
 
 
 async def bring(tx: Tx, session: UUID, key: str, told: Told) -> None:
-    """Have ``told`` hold for an imported session of a resource, and have the session read if it has ended."""
+    """Store ``told`` for an imported session of a resource, and have the session read if it has ended."""
     owner = await _owner(tx, session)
     if owner is not None:
         tenant, resource_id = owner
@@ -171,9 +171,9 @@ async def bring(tx: Tx, session: UUID, key: str, told: Told) -> None:
 
 
 async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
-    """Delete what rests on sessions that are deleted, and all facts of their resource if it is.
+    """Remove the facts that rest on deleted sessions, or all facts of their resource if that is deleted.
 
-    What branches of a deleted session say too is noted again from these.
+    What branches of a deleted session contain too is noted again from these. Answers how many, by table.
     """
     if gone.resource_id is not None:
         await writing_store.lock(tx, gone.tenant, gone.resource_id)
@@ -189,7 +189,7 @@ async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
 
 
 async def _inherit(tx: Tx, session: UUID, dropped: Dropped) -> None:
-    """Have the branches of a deleted session read for what was taken from it; what held of it holds of them."""
+    """Have the branches of a deleted session read for its facts; its refusals and corrections pass to them."""
     heirs = await tx.fetch(HEIRS, session)
     if not heirs:
         return

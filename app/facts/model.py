@@ -31,7 +31,7 @@ class Validity(StrEnum):
     ALL = "all"
 
 
-# What only the user or the operator can say: no tool's output and no stranger's text becomes one of these.
+# Categories of the user's or the operator's word alone: no tool's output and no stranger's text becomes one of these.
 OWN_WORD: Final = frozenset({Category.DECISION, Category.PREFERENCE, Category.PROFILE})
 FOREIGN: Final = frozenset({Trust.TOOL, Trust.EXTERNAL})
 SOURCES_MAX: Final = 20  # of one fact
@@ -39,7 +39,7 @@ SOURCES_MAX: Final = 20  # of one fact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactConfig:
-    """Limits: ``facts_max`` are those of one resource, the past ones too; ``noted_max`` what one reading notes."""
+    """Limits: ``facts_max`` of one resource, with the past ones; ``noted_max`` noted by one reading of a session."""
 
     facts_max: int = 1_000
     noted_max: int = 30
@@ -48,11 +48,11 @@ class FactConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What of a session a fact rests on: the messages it cites.
+    """The messages of a session that a fact cites.
 
-    ``text`` is what an extractor made of the session, which saw its messages ``from_seq``..``to_seq`` or notes of them,
-    among these ``observations``; ``category`` and ``valid_from`` are what it took that for (None: an older version did
-    not keep them). ``text`` None: the caller cites the messages, and ``from_seq``..``to_seq`` are their ends.
+    ``text``: the words of an extractor, which read the messages ``from_seq``..``to_seq`` or notes of them, among these
+    ``observations``; ``category`` and ``valid_from``: as it noted them (None: an older version did not keep them).
+    ``text`` None: a caller cites the messages, and ``from_seq``..``to_seq`` are their ends.
     """
 
     session_id: UUID
@@ -67,7 +67,7 @@ class Source:
 
     @classmethod
     def citing(cls, session_id: UUID, session: str, cites: Collection[int], *, text: str | None) -> Self:
-        """What cites these messages, and of which no more is known; a model may have cited none."""
+        """A source of which only the cited messages are known; a model may have cited none."""
         return cls(
             session_id=session_id,
             session=session,
@@ -91,7 +91,7 @@ class NewFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """Valid from ``valid_from`` until ``valid_to`` (None: still). ``replaced_by`` is the fact that ended it."""
+    """Valid from ``valid_from`` until ``valid_to`` (None: still). ``replaced_by``: the id of the fact that ended it."""
 
     id: int
     text: str
@@ -106,16 +106,16 @@ class Fact:
     updated_at: datetime
 
     def says(self, new: NewFact) -> bool:
-        """Whether it says the same until the same time, whenever it began: to say it twice would tell nothing new.
+        """Whether ``new`` has the same words, category and end, whenever it began, and so tells nothing new.
 
-        What a tool or a stranger says is not what the user or the operator says.
+        The word of a tool or a stranger is never the same as that of the user or the operator.
         """
         if (self.trust in FOREIGN) != (new.trust in FOREIGN):
             return False
         return (self.text, self.category, self.valid_to) == (new.text, new.category, new.valid_to)
 
     def lacking(self, sources: Iterable[Source]) -> tuple[Source, ...]:
-        """Those of the sources that it does not rest on yet."""
+        """Those of the sources that the fact does not rest on yet."""
         known = {(one.session_id, one.cites) for one in self.sources}
         return tuple(one for one in sources if (one.session_id, one.cites) not in known)
 
@@ -125,7 +125,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactFilter:
-    """``at``: when it is to be current, or past; None is now."""
+    """``at``: the time of ``validity``; None: now."""
 
     category: Category | None
     validity: Validity

@@ -1,7 +1,7 @@
-"""What holds when a session is read again for facts (docs/decisions/0055). Pure.
+"""Refusals and corrections, which apply when a session is read again for facts (docs/decisions/0055). Pure.
 
-If somebody deleted what was noted from a message, nothing is noted from it again; if they corrected it, the correction
-holds when it is noted again.
+If somebody deleted a fact, nothing is noted from its messages again (a refusal); if they corrected it, the correction
+applies when it is noted again.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -20,20 +20,20 @@ NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What holds for one session: nothing is noted again from messages ``unwanted``; ``corrections`` are in order."""
+    """Refusals and corrections of one session: nothing is noted from messages ``unwanted`` again."""
 
     unwanted: frozenset[int] = frozenset()
     corrections: tuple[Correction, ...] = ()
 
     def of(self, session: UUID, key: str, *, within: Collection[int]) -> "Told":
-        """The same for another session, which has only the messages ``within``."""
+        """The same for another session, limited to the messages ``within``."""
         moved = (replace(one, source=replace(one.source, session_id=session, session=key)) for one in self.corrections)
         kept = tuple(one for one in moved if set(one.source.cites) <= set(within))
         return Told(unwanted=self.unwanted & set(within), corrections=kept)
 
 
 def as_told(noted: Iterable[NewFact], told: Told) -> tuple[list[NewFact], list[Correction]]:
-    """The facts that somebody has not taken back, as they were corrected, and the corrections of these."""
+    """The facts that were not refused, with their corrections applied, and the corrections used."""
     left, wanted, done = list(told.corrections), [], []
     for new in noted:
         if _is_unwanted(new, told.unwanted):
@@ -48,7 +48,7 @@ def as_told(noted: Iterable[NewFact], told: Told) -> tuple[list[NewFact], list[C
 
 
 def _is_unwanted(new: NewFact, unwanted: frozenset[int]) -> bool:
-    """Whether somebody has deleted or changed what was noted of the same messages before."""
+    """Whether somebody has deleted or reworded what was noted from the same messages before."""
     cites = {seq for source in new.sources for seq in source.cites}
     return bool(cites) and cites <= unwanted
 
@@ -65,7 +65,7 @@ def _corrected(new: NewFact, correction: Correction) -> NewFact:
 
 
 def told_to_json(told: Told, session: UUID, key: str) -> list[dict[str, Any]]:
-    """As an export tells it: ``noted_as`` null marks messages from which nothing is noted again."""
+    """The rows of an export; ``noted_as`` null marks messages from which nothing is noted again."""
     refused = [refusal(session, key, sorted(told.unwanted))] if told.unwanted else []
     return [
         {
@@ -107,7 +107,7 @@ def _time(written: str | None) -> datetime | None:
 
 
 def refusal(session: UUID, key: str, cites: Sequence[int]) -> Correction:
-    """That nothing is noted from these messages again: a correction of no category."""
+    """The correction, of no category, by which nothing is noted from these messages again."""
     source = Source.citing(session, key, cites, text="")
     return Correction(source=source, category=Category.INSIGHT, trust=Trust.TOOL, valid_to=NEVER)
 

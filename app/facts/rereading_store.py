@@ -1,6 +1,6 @@
-"""The SQL of what holds when a session is read again (rereading.py).
+"""The SQL of refusals and corrections (rereading.py).
 
-It is kept in the table of facts, in rows that are not facts: by the extractor, and without a text. Their only source
+They are kept in the table of facts, in rows that are not facts: by the extractor, and without a text. Their only source
 names the session and the messages. Callers hold the lock of the resource's facts.
 """
 
@@ -20,8 +20,8 @@ SELECT * FROM facts
 WHERE tenant = $1 AND resource_id = $2 AND {IS_HIDDEN} AND sources->0->>'session_id' = ANY($3::text[]) ORDER BY id
 """  # noqa: S608 - our own text
 
-# A branch says what the sessions before it said, up to where it left them; also where that has been removed from these
-# alone, by their rule of retention. ``seq`` is the last message that it has of each.
+# The refusals of the sessions that a branch descends from, for messages that it has copied, also if these were erased
+# in the former alone, by their retention. ``seq``: the last message that it has of each.
 OF_FORMER = f"""/* unwanted_of_former */
 WITH RECURSIVE line AS (
   SELECT id, tenant, resource_id, branched_from, branched_at_seq, created_at, NULL::bigint AS seq FROM sessions
@@ -63,7 +63,7 @@ WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {I
   AND f.sources->0->>'session_id' = s.id::text AND f.sources->0->'cites' @> to_jsonb($2::bigint)
 """  # noqa: S608 - our own text
 
-# Nor does a correction of what an erased or replaced message said hold any longer.
+# A correction of a fact from an erased or replaced message applies no longer.
 FORGET_CORRECTED = f"""/* forget_corrected */
 DELETE FROM facts f USING sessions s
 WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
@@ -79,7 +79,7 @@ WHERE s.id = ANY($1::uuid[]) AND f.tenant = s.tenant AND f.resource_id = s.resou
 
 
 async def told(tx: Tx, tenant: str, resource_id: str, session: UUID) -> Told:
-    """What holds for a session; for a branch also what was taken back of the sessions that it came from."""
+    """The refusals and corrections of a session; for a branch also refusals of the sessions that it descends from."""
     rows = await tx.fetch(HIDDEN, tenant, resource_id, [str(session)])
     found = [_correction_of(row) for row in rows]
     former = [row["seq"] for row in await tx.fetch(OF_FORMER, session)]
@@ -90,7 +90,7 @@ async def told(tx: Tx, tenant: str, resource_id: str, session: UUID) -> Told:
 
 
 async def refuse(tx: Tx, tenant: str, resource_id: str, sources: Iterable[Source]) -> None:
-    """Note nothing again from the messages that these facts were taken from, however often they are read."""
+    """Record that nothing is noted again from the messages of these sources, however often they are read."""
     taken = [source for source in sources if source.text is not None and source.cites]
     sessions = {source.session_id: source for source in taken}
     if not sessions:
@@ -105,7 +105,7 @@ async def refuse(tx: Tx, tenant: str, resource_id: str, sources: Iterable[Source
 
 
 async def add(tx: Tx, tenant: str, resource_id: str, corrections: Iterable[Correction]) -> None:
-    """Write corrections, to hold when their facts are noted again."""
+    """Write corrections, to apply when their facts are noted again."""
     for one in corrections:
         validity = (one.source.valid_from or NEVER, one.valid_to)
         columns = (one.category, one.trust, [source_to_json(one.source)])
@@ -113,24 +113,24 @@ async def add(tx: Tx, tenant: str, resource_id: str, corrections: Iterable[Corre
 
 
 async def restore(tx: Tx, tenant: str, resource_id: str, session: UUID, key: str, told: Told) -> None:
-    """Write that all of ``told`` holds for the session."""
+    """Write the refusals and corrections ``told`` for the session."""
     if told.unwanted:
         await refuse(tx, tenant, resource_id, [refusal(session, key, sorted(told.unwanted)).source])
     await add(tx, tenant, resource_id, told.corrections)
 
 
 async def done(tx: Tx, tenant: str, resource_id: str, corrections: Sequence[Correction]) -> None:
-    """Delete corrections that have done their work: the facts that they are of were noted again."""
+    """Delete corrections that were applied, as their facts were noted again."""
     await tx.execute(DONE, tenant, resource_id, [one.id for one in corrections])
 
 
 async def allow(tx: Tx, session: UUID, seq: int) -> None:
-    """Let facts be noted from a message again: it was replaced."""
+    """Let facts be noted from a message again, because it was replaced."""
     await tx.execute(WANTED_AGAIN, session, seq)
 
 
 async def forget_corrections(tx: Tx, session: UUID, seq: int) -> None:
-    """Delete what was corrected of facts from a message: it was erased or replaced."""
+    """Delete the corrections of facts from a message, because it was erased or replaced."""
     await tx.execute(FORGET_CORRECTED, session, seq)
 
 

@@ -66,8 +66,8 @@ class FactService:
     async def note(self, tenant: str, resource_id: str, noted: Noted) -> tuple[Fact, bool]:
         """Store a fact, once for the same words until the same time; answers it and whether it is new.
 
-        A known one then rests on what is cited too, and is erased with it. Where nothing is cited, the caller's takes
-        the place of the memory's.
+        A known fact then rests on the cited messages too, and is erased with them. If nothing is cited, the caller's
+        fact replaces one of the memory.
         """
         new = NewFact(
             text=await self._read(tenant, noted.text),
@@ -116,10 +116,10 @@ class FactService:
             return await writing_store.change(tx, tenant, resource_id, new, by_hand=True)
 
     async def delete(self, tenant: str, resource_id: str, fact_id: int | None = None) -> int:
-        """Delete one fact, or all of them. Answers how many; 0 where there was nothing.
+        """Delete one fact, or all of them. Answers how many.
 
-        What a deleted one had replaced is valid again, until what replaced the deleted one, if anything did. What the
-        memory noted is not noted again from the same messages.
+        A fact that a deleted one had replaced is valid again, for as long as the deleted one was. What the memory noted
+        is not noted again from the same messages.
         """
         async with self._database.tx() as tx:
             known = await writing_store.locked(tx, tenant, resource_id)
@@ -153,18 +153,18 @@ async def _check_cited(tx: Tx, resource_id: str, sources: Sequence[Source]) -> N
 
 
 def _is_noted(fact: Fact, new: NewFact) -> bool:
-    """Whether it is what the caller says. What the memory noted goes with its sessions; what cites nothing does not."""
+    """Whether ``fact`` is what the caller notes. One of the memory goes with its sessions: ``new`` must cite some."""
     return fact.says(new) and (fact.author is Author.CALLER or bool(new.sources))
 
 
 def _replaced(known: Sequence[Fact], new: NewFact) -> list[Fact]:
-    """What lasts and says the same, but is the memory's, or a tool's or a stranger's where the new one is not."""
+    """The open-ended facts that say the same, of the memory, or of a tool or a stranger if the new one is not."""
     of_weight = [fact for fact in known if fact.trust in FOREIGN or new.trust not in FOREIGN]
     return [fact for fact in of_weight if fact.valid_to is None and fact.says(replace(new, trust=fact.trust))]
 
 
 def _citing(fact: Fact, sources: Sequence[Source]) -> Fact:
-    """The last of what an extractor took it from makes way: its words are those of the first.
+    """The fact with these sources too. If they are too many, the extractor's last ones go: its words are the first's.
 
     Raises Invalid for more than a fact may rest on.
     """

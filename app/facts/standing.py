@@ -1,12 +1,12 @@
-"""The facts of a session's resource as they stood when it began, as SQL that other statements begin with.
+"""The standing facts of a session: those of its resource when it began, as SQL for other statements, and their order.
 
 Nothing is written for them (docs/decisions/0036): what a fact was then follows from what it is now. It had been noted
-by then, in the words that it still has, and was true then even if something later ended it. A fact that was deleted,
-corrected or reworded since is no longer told. A branch began when its parent did.
+by then, in the words that it still has, and was valid then even if something later ended it. A fact that was deleted,
+corrected or reworded since is left out. A branch began when its parent did.
 
 Facts of callers come before those that the memory noted. Of each author, plans that were over come last, and the others
-by worth (``worth.py``), of equals the newest first. ``facts_max`` are read of each author, so that one that is too long
-to be told keeps none of the others out.
+by worth (``worth.py``), of equals the newest first. ``facts_max`` are read of each author, so that a fact too long to
+be told keeps no other out.
 """
 
 from collections import Counter, defaultdict
@@ -21,8 +21,8 @@ from app.facts.worth import CONFIRMED_POINTS
 from app.kit.lazy_greedy import lowest_first
 from app.kit.words import terms
 
-# JSON, or NULL where nothing was known. A tool's or a stranger's word is left out: what stands at the head of every
-# conversation is not for them to write. What has no text is no fact (rereading.py).
+# JSON, or NULL if nothing was known. A tool's or a stranger's word is left out: they must not write what stands at the
+# head of every session. A row without a text is no fact (rereading.py).
 STANDING: Final = """
 SELECT json_agg(f) FROM (
   SELECT f.id, f.text, f.category, f.author, f.valid_from, ended.valid_to, s.began_at, rank.worth, rank.passed,
@@ -46,7 +46,7 @@ SELECT json_agg(f) FROM (
 ) f WHERE place <= {facts_max}
 """
 
-# It is another as soon as any fact of the resource is written: that gives its row the number of another transaction
+# The mark changes as soon as any fact of the resource is written, which gives its row another xmin
 # (docs/decisions/0032).
 STANDING_MARK: Final = """
 CASE WHEN s.resource_id IS NOT NULL AND {facts_max} > 0 THEN (
@@ -57,12 +57,12 @@ CASE WHEN s.resource_id IS NOT NULL AND {facts_max} > 0 THEN (
 
 
 def standing(*, session: str, facts_max: str) -> str:
-    """The query that reads them, of the parameters of these names."""
+    """The query that reads the standing facts, with these SQL parameters."""
     return STANDING.format(session=session, facts_max=facts_max, confirmed=CONFIRMED_POINTS)
 
 
 def standing_mark(*, facts_max: str) -> str:
-    """An expression over the row ``s`` of the session."""
+    """The mark of the standing facts, as an SQL expression over the row ``s`` of the session."""
     return STANDING_MARK.format(facts_max=facts_max)
 
 
@@ -80,7 +80,7 @@ class StandingFact:
     passed: bool
 
     def rank(self, *, told: float = 0.0) -> tuple[bool, bool, float, float, int]:
-        """The lowest is the most important; ``told``, 0 to 1, is how much of it earlier facts said already."""
+        """The sort key, the most important first; ``told``, 0 to 1: how much of it earlier facts said already."""
         return (
             self.author is not Author.CALLER,
             self.passed,
@@ -92,14 +92,14 @@ class StandingFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What was known when the session began, by rank."""
+    """The standing facts of a session that began at ``began_at``, by rank."""
 
     began_at: datetime
     facts: tuple[StandingFact, ...]
 
 
 def standing_of(found: Sequence[Mapping[str, Any]] | None) -> Standing | None:
-    """From JSON; None where nothing was known."""
+    """The rows of ``STANDING`` by rank; None if nothing was known."""
     if not found:
         return None
     facts = sorted(map(_fact_of, found), key=StandingFact.rank)
@@ -107,10 +107,9 @@ def standing_of(found: Sequence[Mapping[str, Any]] | None) -> Standing | None:
 
 
 def spread(facts: Sequence[StandingFact]) -> Iterator[StandingFact]:
-    """All of them, the most important first; one counts less by how much of it earlier ones said already.
+    """All facts, the most important first; the worth of one falls by how much of it earlier ones said already.
 
-    Maximal marginal relevance (Carbonell and Goldstein 1998), by the share of their words that two facts have in common
-    (``overlap``).
+    Maximal marginal relevance (Carbonell and Goldstein 1998), by the Jaccard similarity of the words of two facts.
     """
     words = [frozenset(terms(fact.text)) for fact in facts]
     told = [0.0] * len(words)

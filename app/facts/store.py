@@ -1,4 +1,4 @@
-"""The SQL that reads facts. They are written in writing_store.py, and forgotten in forgetting_store.py."""
+"""The SQL that reads facts; writing_store.py writes them, and forgetting_store.py removes them with their sources."""
 
 import asyncio
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class FactStore:
         self._database = database
 
     async def page(self, tenant: str, resource_id: str, wanted: FactFilter, *, after: int, limit: int) -> list[Fact]:
-        """Those after the id ``after``, by id."""
+        """The wanted facts after the id ``after``, by id."""
         rows = await self._database.fetch(
             FACTS, tenant, resource_id, after, wanted.category, wanted.validity, wanted.at, limit
         )
@@ -48,7 +48,7 @@ class FactStore:
 
 
 async def facts_of(rows: Sequence[Row]) -> list[Fact]:
-    """In a thread: 1,000 with 20 sources each would hold up all requests for 0.2 s."""
+    """The facts of rows, made in a thread: 1,000 with 20 sources each would hold up all requests for 0.2 s."""
     return await asyncio.to_thread(lambda: [fact_of(row) for row in rows])
 
 

@@ -1,4 +1,4 @@
-"""The facts' table (architecture.md section 3): the schema of record; SQL at run time is in the stores."""
+"""The table of facts (architecture.md section 3): the schema of record; SQL at run time is in the stores."""
 
 from datetime import datetime
 from typing import Any
@@ -13,11 +13,11 @@ LEAST = text("1")
 
 
 class FactRow(SQLModel, table=True):
-    """One fact of a resource. ``sources`` are ``model.Source``, a session's id beside its key: keys are reused.
+    """One fact of a resource. ``sources`` are ``model.Source``, with a session's id beside its key: keys are reused.
 
-    ``worded_at``: since when it reads as it does, whatever came to support or to replace it. ``confirmed_at``: since
-    when it rests on more than one source. ``worth`` and ``passes_at`` are told from its words (``worth.py``). A row by
-    the extractor without a text is no fact: it tells what holds when a session is read again (``rereading.py``).
+    ``worded_at``: when its words last changed, or somebody changed it by hand. ``confirmed_at``: since when it rests on
+    more than one source. ``worth`` and ``passes_at`` follow from its words (``worth.py``). A row by the extractor
+    without a text is no fact, but a refusal or a correction (``rereading.py``).
     """
 
     __tablename__ = "facts"

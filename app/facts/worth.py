@@ -1,8 +1,8 @@
-"""What a fact is worth in the few tokens of a profile, told from its words when it is written (docs/facts.md). Pure.
+"""Scores what a fact is worth in the few tokens of a profile, from its words, when it is written (docs/facts.md). Pure.
 
-Whole points, so that Postgres and Python order them alike. Numbers and names count in any language; the other cues are
-surface words in English, in the first person and the third; those for what lasts are also in Chinese, Japanese, Korean,
-German, Spanish, French, Portuguese and Italian.
+In whole points, so that Postgres and Python order facts alike. Numbers and names count in any language; the other cues
+are surface words in English, in the first person and the third; those for lasting facts are also in Chinese, Japanese,
+Korean, German, Spanish, French, Portuguese and Italian.
 """
 
 import re
@@ -32,10 +32,10 @@ EVEN_WORDS: Final = range(2, 17)  # fewer hardly say anything, more crowd out ot
 CONFIRMED_POINTS: Final = 2  # said more than once, by when a session began
 LEAST_POINTS: Final = 1
 
-PLAN_DAYS: Final = 7  # after the last day that it names a plan is over
-MONTH_DAYS: Final = 31  # of a month alone the last day is meant
+PLAN_DAYS: Final = 7  # after the last day that it names, a plan is over
+MONTH_DAYS: Final = 31  # added if a plan names a month without a day
 
-# Who says it, before its words.
+# The speaker's name, before the words.
 SPEAKER: Final = lazy_pattern(r"^[\w .@'’-]{1,60}: ")
 _LASTING: Final = lazy_pattern(
     r"\b(?:(?:name|wife|husband|partner|son|daughter|mother|father|mom|mum|dad|brother|sister|dog|cat|pet|job|birthday|kid"

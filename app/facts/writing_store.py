@@ -1,7 +1,7 @@
-"""The SQL of who writes facts: by hand (service.py), from an ended session (noting.py), as what they rest on goes.
+"""The SQL that writes facts: by hand (service.py), from an ended session (noting.py), and when sources are removed.
 
 A writer locks the sessions it needs, then the resource, and reads in a later statement, so that no two merge into the
-same facts at once. The lock is the transaction's: it works behind a pooler too.
+same facts at once. The lock is the transaction's, so that it works behind a pooler too.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -44,7 +44,7 @@ DELETE_FACTS = """/* delete_facts */
 DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = ANY($3::bigint[])
 """
 
-# Held, so that none of their messages is erased before what cites it is written; in the order of all who lock sessions.
+# Locks the sessions, so that no cited message is erased before the fact is written; in the order of all such locks.
 HOLD_CITED = """/* hold_cited */
 SELECT id FROM sessions WHERE id = ANY($1::uuid[]) AND resource_id = $2 ORDER BY id FOR KEY SHARE
 """
@@ -60,7 +60,7 @@ async def lock(tx: Tx, tenant: str, resource_id: str) -> None:
 
 
 async def locked(tx: Tx, tenant: str, resource_id: str) -> list[Fact]:
-    """All facts of the resource. Nobody else writes them until the transaction ends, here and in the next two."""
+    """All facts of the resource. It is locked until the transaction ends, as in the next two functions."""
     await lock(tx, tenant, resource_id)
     return await facts_of(await tx.fetch(ALL_FACTS, tenant, resource_id))
 
@@ -72,14 +72,14 @@ async def locked_one(tx: Tx, tenant: str, resource_id: str, fact_id: int) -> Fac
 
 
 async def locked_saying(tx: Tx, tenant: str, resource_id: str, text: str) -> tuple[list[Fact], int]:
-    """Those in these words, and how many the resource has in all."""
+    """The facts in these words, and how many facts the resource has in all."""
     await lock(tx, tenant, resource_id)
     rows = await tx.fetch(FACTS_SAYING, tenant, resource_id, text)
     return [fact_of(row) for row in rows], await tx.fetchval(COUNT_FACTS, tenant, resource_id)
 
 
 async def cited(tx: Tx, resource_id: str, cites: Mapping[UUID, Collection[int]]) -> set[tuple[UUID, int]]:
-    """Those of the messages that are there, in sessions of the resource, and were not erased; they are held."""
+    """The cited messages that exist in sessions of the resource and were not erased; their sessions are locked."""
     held = {row["id"] for row in await tx.fetch(HOLD_CITED, list(cites), resource_id)}
     places = [(session, seq) for session, seqs in cites.items() if session in held for seq in seqs]
     rows = await tx.fetch(CITED, [session for session, _ in places], [seq for _, seq in places])
@@ -93,9 +93,9 @@ async def add(tx: Tx, tenant: str, resource_id: str, new: NewFact) -> Fact:
 
 
 async def change(tx: Tx, tenant: str, resource_id: str, fact: Fact, *, by_hand: bool = False) -> Fact:
-    """Write what can change of a fact: all but whose word it is.
+    """Write what can change of a fact: all but its trust.
 
-    Changed ``by_hand``, or given other words, it counts as worded now: no earlier session was told it so.
+    A fact changed ``by_hand``, or given other words, counts as worded now: no earlier session was told it so.
     """
     columns = (fact.text, fact.category, fact.author, _sources_json(fact.sources))
     validity = (fact.valid_from, fact.valid_to, fact.replaced_by)
@@ -111,7 +111,7 @@ async def leave(tx: Tx, tenant: str, resource_id: str, left: Left) -> None:
 
 
 def _weighed(fact: Fact | NewFact) -> tuple[int, datetime | None]:
-    """What its words tell of its place in a profile: its worth, and when it is over."""
+    """The worth of a fact in a profile, and when it is over, by its words and category."""
     return worth(fact.text, fact.category), passes_at(fact.text, fact.category)
 
 
