@@ -1,8 +1,8 @@
-"""The artifacts of a session as a branch of it has them: every version that was there at its moment, with its bytes.
+"""Copies a session's artifacts into a branch of it: every version that existed at the branch point, with its bytes.
 
-No bytes are shared, so that what is deleted of one session is never another's. Those in an object store are copied
-there before the transaction that writes the rows. If that is refused they are deleted; a copy that no row came to have
-for another reason is swept.
+No bytes are shared, so that deleting those of one session never affects another. Objects are copied in the object store
+before the transaction that writes the rows. If that is refused they are deleted; a copy that has no row for another
+reason is swept.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class ArtifactBranching:
         self._bytes_max = bytes_max
 
     async def copied_objects(self, session: UUID, at_seq: int | None, into: UUID) -> dict[str, str]:
-        """Copy what lies in the object store; answers the new key of each. Raises TooLarge, Unavailable."""
+        """Copy the objects; answers the new key of each, by its key. Raises TooLarge, Unavailable."""
         if self._objects is None:
             return {}
         async with self._database.connection() as connection:
@@ -42,12 +42,12 @@ class ArtifactBranching:
         return {key: copy for key, copy in copies if copy is not None}
 
     async def copy(self, tx: Tx, session: UUID, at_seq: int, into: UUID, copies: Mapping[str, str]) -> None:
-        """The rows, with the bytes that are in them. Raises TooLarge."""
+        """Copy the rows, with the bytes that are in them. Raises TooLarge."""
         self._refuse(await branch_store.size(tx, session, at_seq))
         await branch_store.copy(tx, session, at_seq, into, copies)
 
     async def clear(self, copies: Mapping[str, str]) -> None:
-        """Delete the objects of a branch that is not made."""
+        """Delete the copied objects of a branch that is not made."""
         if self._objects is not None and copies:
             await self._objects.clear([*copies.values()])
 

@@ -1,4 +1,4 @@
-"""What can be wrong with an artifact."""
+"""The errors of artifacts."""
 
 from app.kit.errors import Category, DomainError
 

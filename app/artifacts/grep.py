@@ -1,7 +1,7 @@
-"""Searching a text by lines, in time linear in its size whatever the pattern is (RE2). Pure.
+"""Searches a text by lines, in time linear in its size whatever the pattern is (RE2). Pure.
 
-Linear is not quick: where the states of a pattern are too many to be kept, each byte may cost a step for each part of
-it, 80 s of 4 MB for ``a.{600}c``. So it is searched in stretches, between which it can be broken off.
+Linear is not quick: if a pattern has too many states to be cached, each byte may cost a step for each part of it, 80 s
+for 4 MB and ``a.{600}c``. So a text is searched in stretches, between which the search can be ended.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 
 import re2
 
-Piece: TypeAlias = Callable[[bytes, int], str]  # of a line, with the byte at a position
+Piece: TypeAlias = Callable[[bytes, int], str]  # the piece of a line with the byte at a position
 Regex: TypeAlias = Any  # of re2, which has no types: compiled for bytes, with search(text, position)
 
-_BY_LINES = b"(?m)"  # put before every pattern: ^ and $ are those of a line
+_BY_LINES = b"(?m)"  # put before every pattern: ^ and $ match at the ends of a line
 STRETCH_BYTES = 64 * 1024  # of whole lines, at least one, that are searched at once
 STEPS_MAX = 2_000_000_000  # of a stretch, each of a few nanoseconds: its bytes times the size of the pattern's program
 COSTLY = "it is too large for a line as long as this text has; one with fewer and shorter repetitions may do"
@@ -57,11 +57,11 @@ def grep(
     line_characters_max: int,
     is_late: Callable[[], bool] = lambda: False,
 ) -> Found:
-    """The first ``limit`` lines that match, each with so many lines before and after.
+    """The first ``limit`` lines that match, each with ``neighbours`` lines before and after.
 
     A line ends with LF or CRLF, neither of which is part of it. Of a longer line than ``line_characters_max`` the piece
-    with the match is shown, of a neighbour its beginning. ``is_late`` is asked now and then, and ends it. Raises
-    PatternError, NotText.
+    with the match is shown, of a neighbour its beginning. ``is_late`` is asked before each stretch. Raises NotText, and
+    PatternError, also if it is late.
     """
     check_text(content)
     content = content.replace(b"\r\n", b"\n")  # so that $ finds the end of every line that is shown
@@ -130,7 +130,7 @@ def _matches(
 
 
 def _stretches(content: bytes) -> Iterator[tuple[int, int]]:
-    """Where each begins, and where its last line ends: at a line break, or at the end of the text."""
+    """The begin of each stretch, and the end of its last line: at a line break, or at the end of the text."""
     begin = 0
     while begin <= len(content):
         least = begin + STRETCH_BYTES
@@ -164,7 +164,7 @@ def _line_end(content: bytes, position: int) -> int:
 
 
 def _piece(line: bytes, position: int, *, characters_max: int) -> str:
-    """The line, or where it is long the piece of it with the byte at ``position``, which may be within a character."""
+    """The line, or of a long one the piece with the byte at ``position``, which may be within a character."""
     text, before = line.decode(), len(line[:position].decode(errors="ignore"))
     start = max(0, min(before - characters_max // 2, len(text) - characters_max))
     return text[start : start + characters_max]

@@ -17,8 +17,8 @@ class PartAt(NamedTuple):
 class Artifact:
     """One version, without its bytes. ``sha256`` is of them, in hex; ``size`` is in bytes.
 
-    The bytes lie in the database, or, where ``object_key`` is set, in the object store; those of a message's ``part``
-    are the message's own.
+    The bytes are in the database, or in the object store if ``object_key`` is set; those of a message's ``part`` are
+    the message's own.
     """
 
     session_id: UUID
@@ -38,7 +38,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewArtifact:
-    """A payload to be kept. ``content`` None: the bytes are in the object store under ``object_key``."""
+    """A version to be kept. ``content`` None: the bytes are in the object store under ``object_key``."""
 
     name: str
     media_type: str
@@ -49,5 +49,5 @@ class NewArtifact:
 
 
 def handle(key: str, name: str, version: int) -> str:
-    """How a version of the session ``key``'s artifact is referred to, in answers and in a context."""
+    """The handle of a version of an artifact of the session ``key``, for answers and contexts."""
     return f"artifact://{key}/{name}?version={version}"

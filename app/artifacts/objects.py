@@ -1,8 +1,8 @@
-"""Bytes outside the database: an object store by its URL (a folder, S3, GCS, Azure), through obstore.
+"""The object store for bytes outside the database, by its URL (a folder, S3, GCS, Azure), through obstore.
 
 Credentials and endpoints come from the providers' own variables. The library is an extra, ``daybook[objects]``. It is
-called in threads: its own asyncio calls abort the interpreter when it ends soon after one (obstore 0.12). They are the
-store's own: one that hangs would else hold up all that the service does in threads, appends and searches among it.
+called in threads: its own asyncio calls abort the interpreter when it ends soon after one (obstore 0.12). The store has
+threads of its own: otherwise a call that hangs would hold up all work in threads, such as appends and searches.
 """
 
 import asyncio
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("daybook.artifacts")
 
-# The library takes these in the place of what the variables say of it: an endpoint is asked as the operator named it,
-# by http:// too, as one beside the service often is.
+# Options that override the providers' variables. http:// is allowed, as an endpoint beside the service often has it.
 REMOTE: dict[str, Any] = {
     "client_options": {
         "timeout": timedelta(seconds=30),
@@ -36,20 +35,20 @@ REMOTE: dict[str, Any] = {
     "retry_config": {"max_retries": 2, "retry_timeout": timedelta(seconds=30)},
 }
 SCHEMES = ("file", "s3", "gs", "az")
-PLACE_SECONDS = 30.0  # for a place among the calls that are made at once
-CLEAR_SECONDS = 10.0  # that a deletion waits for the store; what is not done by then is the sweep's
+PLACE_SECONDS = 30.0  # that a call waits for a place among those that run at once
+CLEAR_SECONDS = 10.0  # that a deletion waits for the store; the sweep does the rest
 CONCURRENCY = 16
 MARK = ".daybook"
-# What a provider says where the bucket is not there, whatever was asked for in it. Google speaks as S3 does.
+# The error codes of a missing bucket, whatever was asked for in it. Google's are those of S3.
 NO_BUCKET = lazy_pattern("NoSuchBucket|ContainerNotFound")
-# What a put in a folder writes to before it gives it the name of its key. Of one that was killed it stays, and the
-# library neither lists nor deletes it.
+# The temporary file of a put in a folder, before it is renamed to its key. After a killed put it stays, and the library
+# neither lists nor deletes it.
 TORN = lazy_pattern(r"[0-9a-f-]{36}/[0-9a-f]{32}#\d+")
-URL = lazy_pattern(r"[^\s\"]+://[^\s\"]*")  # the library may tell it otherwise than it was given: foo:// for Foo://
+URL = lazy_pattern(r"[^\s\"]+://[^\s\"]*")  # errors may spell it otherwise than it was given: foo:// for Foo://
 
 
 class Stored(NamedTuple):
-    """An object that is there; its key begins with the session's id."""
+    """An object in the store; its key begins with the session's id."""
 
     session: UUID
     key: str
@@ -61,14 +60,14 @@ class ObjectCut(Unavailable):
 
 
 class NoFolder(StartError):
-    """The store is a folder that is not there: not mounted, or a new one."""
+    """The store's folder is not there: it is not mounted, or new."""
 
 
 class Objects:
-    """One object per version that is put: none is shared, so the deletion of one is never that of another."""
+    """One object per version that is put: none is shared, so that deleting one never affects another."""
 
     def __init__(self, store: "ObjectStore", *, concurrency: int, mark: Path | None) -> None:
-        """``concurrency``: calls at once. ``mark`` is there wherever the store is, which in no other place is asked."""
+        """``concurrency``: calls at once. ``mark``: a file in the store's folder, without which calls are refused."""
         self._store = store
         self._mark = mark
         self._places = asyncio.Semaphore(concurrency)
@@ -84,7 +83,7 @@ class Objects:
         return key
 
     async def copy(self, key: str, session: UUID) -> str | None:
-        """Keep the same bytes for another session; None where there are none under this key. Raises Unavailable."""
+        """Copy the object for another session; answers the new key, None if there is no object. Raises Unavailable."""
         copy = _new_key(session)
         try:
             await self._asked(lambda: self._store.copy(key, copy))
@@ -93,11 +92,11 @@ class Objects:
         return copy
 
     async def read(self, key: str, start: int, end: int) -> bytes | None:
-        """The bytes from ``start`` up to ``end``; None where there are none under this key.
+        """The bytes from ``start`` up to ``end``; None if there is no object under this key.
 
-        Raises Unavailable, ObjectCut where the object ends before.
+        Raises Unavailable, and ObjectCut if the object ends before.
         """
-        if start == end:  # which no store takes for a range
+        if start == end:  # no store accepts an empty range
             return b""
         try:
             found = bytes(await self._asked(lambda: self._store.get_range(key, start=start, end=end)))
@@ -109,12 +108,12 @@ class Objects:
         return found
 
     async def delete(self, keys: Sequence[str]) -> None:
-        """Delete what is there of ``keys``. Raises Unavailable."""
+        """Delete the objects under ``keys`` that are there. Raises Unavailable."""
         with suppress(FileNotFoundError):
             await self._asked(lambda: self._store.delete(list(keys)))
 
     async def clear(self, keys: Sequence[str]) -> None:
-        """Delete what no row has; what cannot be deleted now is left to the sweep."""
+        """Delete objects that no row has; what cannot be deleted now is left to the sweep."""
         try:
             async with asyncio.timeout(CLEAR_SECONDS):
                 await self.delete(keys)
@@ -126,7 +125,7 @@ class Objects:
         return self._mark is not None and not self._mark.exists()
 
     async def trouble(self) -> str | None:
-        """Why it cannot be reached, for an operator; None where it can."""
+        """Why the store cannot be reached, for an operator; None if it can."""
         try:
             await anext(self.batches(), None)
         except Unavailable as error:
@@ -134,13 +133,13 @@ class Objects:
         return None
 
     async def batches(self) -> AsyncIterator[list[Stored]]:
-        """Every object of ours, some at a time. Raises Unavailable."""
+        """Every object with a key of ours, in batches. Raises Unavailable."""
         listing = await self._asked(lambda: iter(self._store.list()))
         while (batch := await self._asked(lambda: next(listing, None))) is not None:
             yield [stored for found in batch if (stored := _stored(found)) is not None]
 
     async def clear_torn(self, before: datetime) -> int:
-        """Delete what puts that were killed have left in a folder before then. Answers how many. Raises Unavailable."""
+        """Delete the files that killed puts left in a folder before then. Answers how many. Raises Unavailable."""
         if self._mark is None:
             return 0
         folder = self._mark.parent
@@ -155,7 +154,7 @@ class Objects:
             raise Unavailable("the object store is too busy") from error
         loop = asyncio.get_running_loop()
         running = self._threads.submit(self._here, call)
-        # It has its place until the thread is free, which may be long after nobody waits for it any more.
+        # The call keeps its place until the thread is free, which may be long after its caller has given up.
         running.add_done_callback(lambda _: loop.is_closed() or loop.call_soon_threadsafe(self._places.release))
         with _translated():
             return await asyncio.wrap_future(running)
@@ -169,8 +168,9 @@ class Objects:
 def open_objects(url: str, *, concurrency: int = CONCURRENCY, begins: bool = True) -> Objects:
     """The object store at a URL (``file:///srv/daybook``, ``s3://bucket/prefix``, ``gs://``, ``az://``).
 
-    A folder that is empty or not there may be one that is not mounted: it is taken for a new one, and made, only where
-    this ``begins``, else NoFolder is raised. Raises StartError: the library is not there, or this is no URL of a store.
+    A folder that is empty or not there may be one that is not mounted: only if this ``begins``, it is taken for a new
+    one and made; a missing one raises NoFolder otherwise. Raises StartError if the library is not there, or this is no
+    URL of a store.
     """
     try:
         from obstore.exceptions import BaseError
@@ -219,9 +219,9 @@ def _folder(url: str) -> Path | None:
 
 
 def _marked(folder: Path, *, is_new: bool) -> Path:
-    """The mark of a store that is a folder, made where there is none yet in one that is new or has something in it.
+    """The mark of a folder, which is made if it is missing in one that is new or has something in it.
 
-    Where what is mounted there goes away, what is put would else lie beneath it, and what was put would not be found.
+    Without it, if the mount goes away, new objects would be put beneath it, and old ones would not be found.
     """
     mark = folder / MARK
     if not mark.exists() and (is_new or any(folder.iterdir())):
@@ -232,7 +232,7 @@ def _marked(folder: Path, *, is_new: bool) -> Path:
 def _cleared_of_torn(folder: Path, before: datetime) -> int:
     cleared = 0
     for path in folder.glob("*/*#*"):
-        with suppress(FileNotFoundError):  # the put has come to its end, or another process was faster
+        with suppress(FileNotFoundError):  # the put has ended, or another process was faster
             if TORN.fullmatch(str(path.relative_to(folder))) and path.stat().st_mtime <= before.timestamp():
                 path.unlink()
                 cleared += 1

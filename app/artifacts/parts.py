@@ -1,7 +1,7 @@
-"""A message's parts as artifacts: the message is the store, and the handle a view of it. Pure.
+"""Parts of messages as artifacts: the message is the store, and the handle a view of it. Pure.
 
-Nothing is copied at append, so nothing can differ from the message, outlive its erasure or go unnoticed by whoever
-replaces it (docs/decisions/0015-parts-are-artifacts-by-name.md).
+Nothing is copied at append, so nothing can differ from the message, outlive its erasure, or be missed when it is
+replaced (docs/decisions/0015-parts-are-artifacts-by-name.md).
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from app.kit.json import as_text
 from app.kit.patterns import lazy_pattern
 from app.sessions.model import SEQ_MAX, Part, PartType
 
-VERSION = 1  # of a part: there is never another
+VERSION = 1  # of a part, which never has another
 TEXT_TYPE, JSON_TYPE = "text/plain; charset=utf-8", "application/json"
 UTF8_BYTES_MAX = 4  # of one character
 
@@ -45,7 +45,7 @@ def part_handle(key: str, at: PartAt) -> str:
 
 
 def part_content(part: Part) -> PartContent | None:
-    """What a part says, as text or as JSON; None of one that says nothing in words (an image, data, reasoning)."""
+    """The content of a part, as text or as JSON; None if it has none in words (an image, data, reasoning)."""
     value: Any = part.get(_CONTENT.get(part["type"], ""))
     if value is None:
         return None
@@ -53,7 +53,7 @@ def part_content(part: Part) -> PartContent | None:
 
 
 def is_large(part: Part, *, bytes_max: int) -> bool:
-    """Whether what the part says has more than ``bytes_max`` bytes in UTF-8."""
+    """Whether the part's content has more than ``bytes_max`` bytes in UTF-8."""
     content = part_content(part)
     if content is None or len(content.text) * UTF8_BYTES_MAX <= bytes_max:
         return False

@@ -9,7 +9,7 @@ _RANGE = lazy_pattern(r"bytes=\s*(?:(?P<first>\d{1,18})-(?P<last>\d{1,18})?|-(?P
 
 
 class Span(NamedTuple):
-    """The bytes from ``start`` up to ``end``, which is not among them."""
+    """The bytes from ``start`` up to ``end``, excluded."""
 
     start: int
     end: int

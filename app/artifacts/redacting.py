@@ -1,4 +1,4 @@
-"""Redacts an artifact that is a text, in whatever charset. Pure."""
+"""Redacts artifacts that are texts, in whatever charset. Pure."""
 
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
@@ -15,7 +15,7 @@ TEXTUAL = lazy_pattern(  # types whose bytes are read, all of them text by their
     r"tex|toml|typescript|www-form-urlencoded|xml|yaml)\b",
     re.IGNORECASE,
 )
-BYTE_ORDER_MARKS = {  # those of four bytes first: one of them begins as one of two does
+BYTE_ORDER_MARKS = {  # those of four bytes first: that of UTF-32-LE begins with that of UTF-16-LE
     BOM_UTF32_LE: "utf-32-le",
     BOM_UTF32_BE: "utf-32-be",
     BOM_UTF16_LE: "utf-16-le",
@@ -25,7 +25,7 @@ WIDTHS = {"utf-16": 2, "utf-32": 4}  # bytes of a character, by what a charset's
 
 
 def redacted_text(content: bytes, media_type: str, redact: Redact) -> bytes:
-    """A text without its secrets; what is no text, an image or an archive, as it is."""
+    """The content without its secrets if it is a text; anything else, such as an image, as it is."""
     try:
         return redact(check_text(content)).encode()
     except NotText:
@@ -33,9 +33,9 @@ def redacted_text(content: bytes, media_type: str, redact: Redact) -> bytes:
 
 
 def _encoded(content: bytes, media_type: str, redact: Redact) -> bytes:
-    """What is a text in no UTF-8, as its type or its first bytes tell: byte by byte, or two or four by four.
+    """A text that is not UTF-8, as its type or byte order mark tells, without its secrets.
 
-    One that was cut within a character is read up to that.
+    A text that was cut within a character is read up to that.
     """
     for charset in _charsets(content, media_type):
         end = len(content) - len(content) % WIDTHS.get(charset[:6], 1)
@@ -48,10 +48,10 @@ def _encoded(content: bytes, media_type: str, redact: Redact) -> bytes:
 
 
 def _charsets(content: bytes, media_type: str) -> tuple[str, ...]:
-    """How to read the secrets of a text that is no UTF-8; none where nothing tells that it is a text.
+    """The charsets to try for a text that is not UTF-8; none if nothing tells that it is a text.
 
-    Its bytes tell more than its type. A text of wide characters has noughts where it has a secret, which is ASCII. If
-    no byte order mark says which it is, it is read in each order, and has a secret in its own alone.
+    Its bytes tell more than its type. A secret is ASCII, and so has zero bytes in UTF-16 and UTF-32. Without a byte
+    order mark each of these is tried, and a secret is found in the right one alone.
     """
     for mark, charset in BYTE_ORDER_MARKS.items():
         if content.startswith(mark):

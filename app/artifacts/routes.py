@@ -152,7 +152,7 @@ def _media_type(given: str) -> str:
 
 
 def _headers(artifact: Artifact, key: str) -> dict[str, str]:
-    """What a browser is told: to save it, not to show what anyone may have put there (and app/kit/headers.py)."""
+    """The headers, which tell a browser to save what anyone may have put, not to show it (see app/kit/headers.py)."""
     return {
         "Content-Type": artifact.media_type,
         "Content-Disposition": f'attachment; filename="{artifact.name}"',

@@ -32,11 +32,11 @@ FIRST_PART = PartAt(0, -1)  # before every part of a message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactConfig:
-    """Limits: bytes of one artifact, its versions, and those of all artifacts of a session.
+    """Limits: bytes of one artifact, its versions, and the versions of all artifacts of a session.
 
-    So many of a process are searched at once, each for ``grep_seconds`` at most.
-    ``part_bytes_inline_max``: a message's part of more bytes is an artifact too (api.md). A template may insert one of
-    ``inserted_bytes_max``. ``grep_line_characters_max`` are shown of a line that matches, or is beside one.
+    ``grep_concurrency``: searches at once in a process, each for ``grep_seconds`` at most.
+    ``grep_line_characters_max``: shown of a line that matches, or is beside one. ``part_bytes_inline_max``: a message's
+    part of more bytes is an artifact too (api.md). ``inserted_bytes_max``: of an artifact that a template inserts.
     """
 
     bytes_max: int = 8 * 1024 * 1024
@@ -74,10 +74,10 @@ class ArtifactService:
         content: bytes,
         expected: Conditions,
     ) -> tuple[Artifact, bool]:
-        """Keep the bytes as the next version; what the newest one holds already is not kept again.
+        """Keep the bytes as the next version, unless the newest one has the same bytes and media type.
 
         Answers the version and whether it is new. Raises SessionNotFound, Invalid, ArtifactTooLarge, ArtifactsFull, and
-        ArtifactChanged where the newest version is not the one ``expected``.
+        ArtifactChanged if the newest version is not the one ``expected``.
         """
         _refuse_part(name)
         self._refuse_size(content)
@@ -97,7 +97,7 @@ class ArtifactService:
         return await self._kept(session, key, new, expected)
 
     async def _kept(self, session: UUID, key: str, new: NewArtifact, expected: Conditions) -> tuple[Artifact, bool]:
-        """The row, and no object without one."""
+        """Write the row; if none is written, delete the object."""
         unused = () if new.object_key is None else (new.object_key,)
         limits = {"session_max": self._config.session_max, "versions_max": self._config.versions_max}
         try:
@@ -127,7 +127,7 @@ class ArtifactService:
         return found
 
     async def content(self, key: str, artifact: Artifact, start: int, end: int) -> bytes:
-        """The bytes from ``start`` up to ``end``. Raises ArtifactNotFound when they were deleted meanwhile."""
+        """The bytes from ``start`` up to ``end``. Raises ArtifactNotFound if they were deleted meanwhile."""
         content = await self._content(artifact, start, end)
         if content is None:
             raise _not_found(key, artifact.name, artifact.version)
@@ -167,10 +167,10 @@ class ArtifactService:
     async def grep(
         self, *, tenant: str, key: str, name: str, asked: GrepIn, sharer: Hashable
     ) -> tuple[Artifact, Found]:
-        """The lines of a text that match, looked for in a thread of its own: it may take seconds.
+        """The lines of a text that match, searched in a thread of its own: it may take seconds.
 
-        ``sharer``: for whom. Raises SessionNotFound, ArtifactNotFound, ArtifactNotText, Invalid, and Unavailable where
-        too many are searched.
+        ``sharer``: on whose behalf. Raises SessionNotFound, ArtifactNotFound, ArtifactNotText, Invalid, and Unavailable
+        if too many are searched.
         """
         artifact = await self.get(tenant=tenant, key=key, name=name, version=asked.version)
         try:
@@ -220,7 +220,7 @@ class ArtifactService:
             await self._objects.clear(names)
 
     async def held(self, session: UUID, names: Sequence[str]) -> dict[str, str | None]:
-        """Those of the names under which there is an artifact, each with why no template can insert it, or None."""
+        """The names that have an artifact, each with the reason why no template can insert it, or None."""
         return {artifact.name: await self._refusal(artifact) for artifact in await self._store.named(session, names)}
 
     async def _refusal(self, artifact: Artifact) -> str | None:
@@ -232,7 +232,7 @@ class ArtifactService:
         return None
 
     async def texts(self, session: UUID, names: Sequence[str]) -> dict[str, str]:
-        """The newest texts under these names, for a template; a name under which there is nothing is left out.
+        """The newest texts under these names, for a template; a name without an artifact is left out.
 
         Raises ArtifactNotText, and ArtifactTooLarge over ``inserted_bytes_max``.
         """

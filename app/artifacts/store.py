@@ -1,8 +1,8 @@
-"""All SQL of artifacts. A version, once there, never changes: what is read in two statements belongs together.
+"""All SQL of artifacts. A version never changes, so that what two statements read of one belongs together.
 
-A put holds the session's row against its deletion, as a foreign key would, and lets appends pass. Changes of one name
+A put locks the session's row against its deletion, as a foreign key would, and lets appends pass. Changes of one name
 wait for each other, before the statement that finds the newest version: at once they would choose the same number, or
-find what each of them expects. As a module it is a ``Keeper`` of the sessions.
+each find the version that it expects. The module implements ``Keeper``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -95,7 +95,7 @@ WITH gone AS (DELETE FROM artifacts WHERE session_id = ANY($1::uuid[]) RETURNING
 SELECT count(*) AS artifacts FROM gone
 """
 
-# What a part says, as app/artifacts/parts.py has it. The first condition is that of an index (sessions/tables.py).
+# The content of parts, as in app/artifacts/parts.py. The condition on their size is an index's (sessions/tables.py).
 _PARTS = """
 SELECT m.seq, said.n, m.created_at, said.media_type, octet_length(said.content) AS size,
        sha256(said.content) AS sha256, said.content
@@ -127,7 +127,7 @@ JOIN artifacts a ON a.session_id = o.session_id AND a.object_key = o.key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Put:
-    """What a put found or made; ``artifact`` None: the limits left no room beside these ``versions`` of it."""
+    """The version that a put found or made; ``artifact`` None: the limits left no room beside its ``versions``."""
 
     artifact: Artifact | None
     created: bool
@@ -144,7 +144,7 @@ class ArtifactStore:
     async def put(
         self, session: UUID, new: NewArtifact, *, expected: Conditions, session_max: int, versions_max: int
     ) -> Put | None:
-        """Keep it as the next version, unless the newest one is the same; None: the session was never seen.
+        """Keep ``new`` as the next version, unless the newest one is the same; None: the session was never seen.
 
         Raises ArtifactChanged.
         """
@@ -173,7 +173,7 @@ class ArtifactStore:
         return None if row is None else _artifact_of(row)
 
     async def content(self, artifact: Artifact, start: int, end: int) -> bytes | None:
-        """The bytes from ``start`` up to ``end`` of one that lies in the database; None: deleted meanwhile."""
+        """The bytes from ``start`` up to ``end`` of one that is in the database; None: it was deleted meanwhile."""
         session = artifact.session_id
         if artifact.part is not None:
             row = await self._database.fetchrow(PART, session, TEXT_TYPE, JSON_TYPE, *_place(artifact.part))
@@ -203,17 +203,17 @@ class ArtifactStore:
             return [row["object_key"] for row in await tx.fetch(DELETE, session, name)]
 
     async def known_objects(self, objects: Sequence[tuple[UUID, str]]) -> set[str]:
-        """The keys among those of objects, each with its session, that an artifact has."""
+        """Those of the object keys, each given with its session, that an artifact has."""
         sessions, keys = [session for session, _ in objects], [key for _, key in objects]
         return {row["object_key"] for row in await self._database.fetch(KNOWN_OBJECTS, sessions, keys)}
 
     async def part(self, session: UUID, at: PartAt) -> Artifact | None:
-        """A message's part as an artifact; None of one that has no text."""
+        """A message's part as an artifact; None if it has no text."""
         row = await self._database.fetchrow(PART, session, TEXT_TYPE, JSON_TYPE, *_place(at))
         return None if row is None else _part_of(session, row)
 
     async def large_parts(self, session: UUID, *, after: PartAt, bytes_min: int, limit: int) -> list[Artifact]:
-        """The parts of more than ``bytes_min`` bytes after one, in their order."""
+        """The parts of more than ``bytes_min`` bytes after the part ``after``, in their order."""
         rows = await self._database.fetch(LARGE_PARTS, session, TEXT_TYPE, JSON_TYPE, *_place(after), bytes_min, limit)
         return [_part_of(session, row) for row in rows]
 
@@ -229,7 +229,7 @@ async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
 
 
 async def _hold(tx: Tx, session: UUID, name: str, expected: Conditions) -> None:
-    """Have others who change this name wait. Raises ArtifactChanged if the newest version is not the one expected."""
+    """Lock the name against other changes. Raises ArtifactChanged if the newest version is not the one expected."""
     await tx.execute(LOCK_NAME, f"artifact:{session}:{name}")
     if expected.are_any:
         newest = await tx.fetchrow(ARTIFACT, session, name, None)
@@ -238,7 +238,7 @@ async def _hold(tx: Tx, session: UUID, name: str, expected: Conditions) -> None:
 
 
 def _place(at: PartAt) -> tuple[int, int]:
-    """As the database counts: parts from 1."""
+    """The seq and the place as the database counts parts, from 1."""
     return at.seq, at.place + 1
 
 

@@ -1,7 +1,7 @@
-"""What lies in the object store and belongs to no artifact is deleted: of a put that died, of a failed deletion.
+"""Sweeps the object store: deletes objects that belong to no artifact, left by a put that died or a failed deletion.
 
-A row is written after its object and deleted before it, so an object without a row is never one that is missed. How
-old one is goes by the database's clock: a process whose own is ahead would delete what a put is about to name.
+A row is written after its object and deleted before it, so an old object without a row is never needed. Its age goes by
+the database's clock: a process whose own is ahead would delete the object of a put that is about to write its row.
 """
 
 from collections.abc import Awaitable, Callable, Iterable

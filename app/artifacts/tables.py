@@ -1,4 +1,4 @@
-"""The artifacts' table (architecture.md section 3): the schema of record; SQL at run time is in store.py."""
+"""The table of artifacts (architecture.md section 3): the schema of record; SQL at run time is in store.py."""
 
 from datetime import datetime
 from uuid import UUID
@@ -12,7 +12,7 @@ NOW = text("now()")
 class ArtifactRow(SQLModel, table=True):
     """One immutable version of a payload: its bytes, or the key they have in the object store.
 
-    Of a deleted artifact the newest row stays, emptied, so that no later version has the number of an earlier one.
+    The newest row of a deleted artifact stays, emptied, so that no later version has the number of an earlier one.
     """
 
     __tablename__ = "artifacts"

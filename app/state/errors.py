@@ -1,4 +1,4 @@
-"""What can be wrong with the state."""
+"""The errors of the state."""
 
 from app.kit.errors import Category, DomainError
 

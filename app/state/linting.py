@@ -1,4 +1,4 @@
-"""What is to be said of a template before it is used: names without a value, stray braces, what it costs. Pure."""
+"""Lints templates before they are used: names without a value, stray braces, values in the cached prefix. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lint:
-    """``names`` by scope, each once. From ``volatile_from``, a text and a position, on the prefix can change."""
+    """``names`` by scope, each once. ``volatile_from``: the text and position from which on the prefix can change."""
 
     names: Mapping[Scope, Sequence[str]]
     volatile_from: tuple[int, int] | None
@@ -46,16 +46,16 @@ class Lint:
 def lint(
     texts: Sequence[str], values: Mapping[str, Any] | None, refused: Mapping[str, str], *, findings_max: int
 ) -> Lint:
-    """``values`` are the state and artifacts that stored names are looked for in; None: they are not.
+    """Lint texts. ``values``: the state and artifacts in which stored names are looked up; None: they are not.
 
-    ``refused`` are the names of artifacts that are there and cannot be inserted, each with the reason. Findings are the
-    first ``findings_max`` in their order; ``omitted`` counts the others.
+    ``refused``: the names of artifacts that exist and cannot be inserted, each with the reason. Findings are the first
+    ``findings_max`` in their order; ``omitted`` counts the others.
     """
     used: set[tuple[Scope, str]] = set()
     volatile_from: tuple[int, int] | None = None
     told: list[Finding] = []
     count = 0
-    for index, text in enumerate(texts):  # one at a time: what is read of a text takes many times its size
+    for index, text in enumerate(texts):  # one at a time: a parsed text takes many times its size
         template = read(text)
         for place in template.placeholders:
             used.add((place.scope, place.name))
@@ -74,7 +74,7 @@ def lint(
 def _found(
     template: Template, values: Mapping[str, Any] | None, refused: Mapping[str, str]
 ) -> Iterator[tuple[int, Code, Placeholder | None]]:
-    """What is to be said, and where: a tuple each, as there may be a million that are only counted."""
+    """The findings with their positions, as tuples: there may be a million that are only counted."""
     for position in template.unpaired:
         yield position, Code.UNBALANCED_BRACE, None
     for place in template.placeholders:

@@ -1,4 +1,4 @@
-"""State as values: whose they are, what a request changes, and what it may (api.md, Sessions, state)."""
+"""The values of state: entries, a session's state, the changes of a request, and limits (api.md, Sessions, state)."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -14,9 +14,9 @@ from app.state.templates import Scope, scope_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateConfig:
-    """Limits: bytes of one value as JSON; of each scope of one owner the number of values and their bytes together.
+    """Limits: bytes of one value as JSON; for each scope of one owner the number of values and their bytes together.
 
-    Of what is found in a template so many are told at most; it has ``template_characters_max``, with its values too.
+    ``lint_findings_max``: told of templates. ``template_characters_max``: of a template, and of its text with values.
     """
 
     value_bytes_max: int = 64 * 1024
@@ -65,7 +65,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What a request does to the state, by name."""
+    """What a request puts and deletes, by name."""
 
     put: Mapping[str, Any] = field(default_factory=dict)
     deleted: AbstractSet[str] = frozenset()

@@ -1,4 +1,4 @@
-"""Names and values off the wire: checked, with the place of what is wrong. Pure."""
+"""Checks names and values of requests; an error has the JSON pointer of what is wrong. Pure."""
 
 from collections.abc import Mapping
 from typing import Any

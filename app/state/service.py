@@ -1,4 +1,4 @@
-"""What a caller can do with the state a session sees: read it, change it, and be sure of what is changed."""
+"""What a caller can do with the state that a session sees: read it, change it under a condition, lint templates."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from app.state.store import StateStore
 from app.state.templates import STORED, Scope, names_of, read
 
 HeldArtifacts: TypeAlias = Callable[[UUID, Sequence[str]], Awaitable[Mapping[str, str | None]]]
-"""Those of the names under which a session has an artifact, each with why a context refuses it; another domain's."""
+"""The names under which a session has an artifact, each with the reason why a context refuses it, or None."""
 
 
 class StateService:
@@ -58,7 +58,7 @@ class StateService:
         return state.entries[name]
 
     async def lint(self, tenant: str, asked: LintIn) -> Lint:
-        """What is to be said of templates, of a session's also by the values that it has for them. Raises TooLarge."""
+        """Lint templates, and if a session is named, look up its values. Raises TooLarge, SessionNotFound."""
         for name, given in (("template", asked.template), ("system", asked.system)):
             for index, text in enumerate(given):
                 check_text(text, json_pointer(name, index), characters_max=self._config.template_characters_max)
@@ -70,7 +70,7 @@ class StateService:
     async def _linted_values(
         self, tenant: str, key: str | None, texts: Sequence[str]
     ) -> tuple[dict[str, Any] | None, dict[str, str]]:
-        """What the session has: its state, and an empty text for each artifact; and why it refuses some of these."""
+        """The session's state, with an empty text for each artifact; and the artifacts that it refuses, and why."""
         if key is None:
             return None, {}
         values = (await self.state(tenant, key)).values
@@ -98,7 +98,7 @@ class StateService:
         return after
 
     async def put(self, *, tenant: str, key: str, name: str, value: Any, expected: Conditions) -> tuple[Entry, bool]:
-        """Set one value, of which null is one too; answers it and whether it is new."""
+        """Set one value, which may be null; answers it and whether it is new."""
         check_name(name, "name")
         await asyncio.to_thread(self._check, {"": value})
         changes = Changes(put=await self._redacted(tenant, {name: value}))
@@ -121,7 +121,7 @@ class StateService:
         expected: Conditions,
         of: str | None = None,
     ) -> tuple[State, State]:
-        """The state before and after. What has to match is the value named ``of``, else the whole state."""
+        """The state before and after. ``expected`` has to match the value named ``of``, else the whole state."""
         async with self._database.tx(of=session_id(tenant, key)) as tx:
             owners = await state_store.hold(tx, tenant, key)
             if owners is None:
@@ -141,7 +141,7 @@ class StateService:
         return values if redact is None else await asyncio.to_thread(redacted_object, values, redact)
 
     def _check(self, values: Mapping[str, Any]) -> None:
-        """Values by where they are in the request."""
+        """Check values, given by their JSON pointers. Raises Invalid, StateTooLarge."""
         for pointer, value in values.items():
             check_value(value, pointer)
             check_size(value, pointer, self._config)

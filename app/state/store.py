@@ -1,8 +1,7 @@
-"""All SQL of the state. As a module it is a ``Keeper`` of the sessions.
+"""All SQL of the state. The module implements ``Keeper``.
 
-Who writes holds the session and takes the owners' locks first, and reads in a statement after it: a statement that
-waited for a lock still sees what was there when it began. The locks are those of the transaction, so that they work
-behind a pooler too.
+A writer locks the session and the owners first, and reads in a later statement: a statement that waited for a lock
+still sees what was there when it began. The locks are those of the transaction, so that they work behind a pooler too.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -32,7 +31,7 @@ FROM sessions s LEFT JOIN state_entries e ON e.tenant = s.tenant AND e.scope = $
 WHERE s.id = $1
 """
 
-# What a context's templates use, for the statement that reads the rest of it (app/context/store.py).
+# The values that a context's templates use, for the statement that reads the rest of it (app/context/store.py).
 VALUES = """
 SELECT json_object_agg(CASE w.scope WHEN 'session' THEN '' ELSE w.scope || ':' END || w.name, e.value)
 FROM sessions s CROSS JOIN unnest({scopes}::text[], {names}::text[]) AS w (scope, name)
@@ -82,7 +81,7 @@ class StateStore:
         self._database = database
 
     async def state(self, tenant: str, key: str) -> State | None:
-        """All that the session sees; None: never seen."""
+        """All that the session sees; None: the session was never seen."""
         return _state_of(await self._database.fetch(STATE, session_id(tenant, key)))
 
     async def entry(self, tenant: str, key: str, name: str) -> State | None:
@@ -98,7 +97,7 @@ class StateStore:
 
 
 async def hold(tx: Tx, tenant: str, key: str) -> Owners | None:
-    """Whose state the session sees; it is there until the transaction ends. None: never seen."""
+    """Lock the session against deletion; answers the owners whose state it sees. None: it was never seen."""
     session = await tx.fetchrow(HOLD_SESSION, session_id(tenant, key))
     if session is None:
         return None
@@ -107,7 +106,7 @@ async def hold(tx: Tx, tenant: str, key: str) -> Owners | None:
 
 
 async def locked(tx: Tx, tenant: str, key: str, owners: Owners) -> State:
-    """The state of a session that is held. Nobody else writes what is these owners' until the transaction ends.
+    """The state of a locked session. Nobody else writes that of these owners until the transaction ends.
 
     The locks are taken in one order, so that no two wait for each other.
     """
@@ -123,7 +122,7 @@ async def write(tx: Tx, tenant: str, owners: Owners, changes: Changes) -> dict[s
 
 
 async def branch(tx: Tx, tenant: str, key: str, into: str) -> None:
-    """Give a new session the values of another, as they are now: of what they were nothing is kept."""
+    """Give a new session the values of another, as they are now: past values are not kept."""
     await tx.execute(BRANCH_STATE, tenant, key, into)
 
 
@@ -138,7 +137,7 @@ def _columns(names: Collection[str], owners: Owners) -> tuple[list[str], list[st
 
 
 def scopes_and_names(names: Collection[str]) -> tuple[list[str], list[str]]:
-    """The names taken apart, as two columns."""
+    """The scopes and the names without their prefixes, as two columns."""
     return [scope_of(name).value for name in names], [_bare(name) for name in names]
 
 

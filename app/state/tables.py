@@ -1,4 +1,4 @@
-"""The state's table (architecture.md section 3): the schema of record; SQL at run time is in store.py."""
+"""The table of the state (architecture.md section 3): the schema of record; SQL at run time is in store.py."""
 
 from typing import Any
 

@@ -17,9 +17,9 @@ from app.kit.patterns import lazy_pattern
 NAME_CHARS_MAX = 100
 NAME = rf"[A-Za-z_][A-Za-z0-9_]{{0,{NAME_CHARS_MAX - 1}}}"
 NAME_PATTERN = rf"^(?:(?:user|app|temp):)?{NAME}$"
-TEXT_CHARS_MOST = 16 * 1024 * 1024  # that a template may be allowed to have
-LIST_MOST = 10_000  # values, texts or messages that a context may be allowed to be given: no more of them is read
-DIGITS_MAX = 18  # of a list's item; Python reads no number of thousands of them
+TEXT_CHARS_MOST = 16 * 1024 * 1024  # the highest limit that can be set for the characters of a template
+LIST_MOST = 10_000  # the highest limit that can be set for the values, texts or messages given to a context
+DIGITS_MAX = 18  # of a list's index; Python refuses to read a number of thousands of digits
 _STEP = r"\.[A-Za-z0-9_]+"
 _ARTIFACT = r"artifact\.(?P<artifact>[A-Za-z0-9._:@~=+-]{1,200})"
 _PLACEHOLDER = lazy_pattern(
@@ -44,9 +44,9 @@ STORED = frozenset({Scope.SESSION, Scope.USER, Scope.APP})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placeholder:
-    """What stands in braces. ``name`` has its prefix; ``path`` are the steps into its value.
+    """A name in braces. ``name`` has its prefix; ``path``: the steps into its value.
 
-    ``default`` is what a missing value is replaced by; None: it must not be missing. ``position`` is in characters.
+    ``default`` replaces a missing value; None: it must not be missing. ``position`` is in characters.
     """
 
     scope: Scope
@@ -63,7 +63,7 @@ class Placeholder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A text, read: its literal texts and its placeholders. ``unpaired`` are the positions of braces without a pair."""
+    """A parsed text: its literal texts and its placeholders. ``unpaired``: the positions of braces without a pair."""
 
     pieces: tuple[str | Placeholder, ...]
     unpaired: tuple[int, ...]
@@ -75,7 +75,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """The text, and what is missing that must not be, each once."""
+    """The text, and the required names without a value, each once."""
 
     text: str
     missing: tuple[str, ...]
@@ -86,7 +86,7 @@ class RenderedTooLarge(ValueError):
 
 
 def render(text: str, values: Mapping[str, Any], *, chars_max: int | None = None) -> Rendered:
-    """``text`` with the ``values``, which are by prefixed name; null is no value. What is inserted is not read again.
+    """``text`` with the ``values``, by prefixed name; null counts as missing. Inserted text is not parsed again.
 
     Texts are inserted as they are, other values as compact JSON. Raises RenderedTooLarge.
     """
@@ -99,7 +99,7 @@ def render(text: str, values: Mapping[str, Any], *, chars_max: int | None = None
             found[piece.wanted] = _text(value_at(values, piece))
         texts.append(piece if isinstance(piece, str) else _shown(found[piece.wanted], piece))
         chars += len(texts[-1])
-        if chars_max is not None and chars > chars_max:  # of one value thousands of names may be texts of their own
+        if chars_max is not None and chars > chars_max:  # checked on the way: thousands of names may insert long texts
             raise RenderedTooLarge(f"a text with its values may have at most {chars_max} characters")
     required = (place.wanted for place in template.placeholders if place.default is None)
     return Rendered(
@@ -109,7 +109,7 @@ def render(text: str, values: Mapping[str, Any], *, chars_max: int | None = None
 
 
 def read(text: str) -> Template:
-    """The text taken apart: each brace begins a placeholder, has its pair, or is only itself."""
+    """Parse a text: each brace begins a placeholder, has its pair, or is only itself."""
     reader = _Reader(text)
     while brace := _BRACE.search(text, reader.position):
         reader.keep_until(brace.start())
@@ -141,7 +141,7 @@ class _Reader:
             self.position = end
 
     def open(self) -> None:
-        """A placeholder, or a brace or two that have to be closed."""
+        """Read a placeholder, or one or two braces that have to be closed."""
         doubled = self._text.startswith("{{", self.position)
         found = None if doubled else _PLACEHOLDER.match(self._text, self.position)
         if found:
@@ -152,7 +152,7 @@ class _Reader:
         self.keep_until(self.position + 1 + doubled)
 
     def close(self) -> None:
-        """Two braces close two, one closes one."""
+        """Close the brace opened last: two braces close two, one closes one."""
         doubled = self._text.startswith("}}", self.position)
         if not self._opened or (self._opened[-1].doubled and not doubled):
             self._unpaired.append(self.position)
@@ -198,7 +198,7 @@ def scope_of(name: str) -> Scope:
 
 
 def value_at(values: Mapping[str, Any], place: Placeholder) -> Any:
-    """What a placeholder stands for, None where there is no value."""
+    """The value that a placeholder stands for; None if there is none."""
     value = values.get(place.name)
     for step in place.path:
         value = _within(value, step)
