@@ -1,4 +1,4 @@
-"""Whose key it is: asked of the database once in a while, and of this process's memory in between."""
+"""Authenticates requests by their keys, which are read from the database and cached for a while in the process."""
 
 import hmac
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ class AuthConfig:
     """``bootstrap_key`` is an admin key of tenant ``default``.
 
     Without it, and with no key in the database, a service that is reached from its own machine only (``loopback``)
-    asks for none: local mode. Then pages of other sites than ``origins`` may not ask. What the database said is
-    believed for ``cache_seconds``: as long does a key work that was just revoked.
+    asks for none: local mode. Then pages of other sites than ``origins`` may not ask. Answers of the database are
+    cached for ``cache_seconds``: a key that was just revoked works so long.
     """
 
     bootstrap_key: str | None = None
@@ -46,7 +46,7 @@ class _Known:
 
 
 class Auth:
-    """The Authority. ``store`` None knows no key but the bootstrap key."""
+    """The ``Authority`` of the service. ``store`` None: there is no key but the bootstrap key."""
 
     def __init__(self, config: AuthConfig, *, store: KeyStore | None, clock: Clock) -> None:
         self._config = config
@@ -68,16 +68,16 @@ class Auth:
         await self.note_used()
 
     async def caller(self, headers: Headers) -> Caller:
-        """Whose request this is.
+        """The caller of a request with these headers.
 
-        Raises Unauthorized, Forbidden for a foreign ``Host`` or page in local mode, and what the database raises when a
-        key is not known yet.
+        Raises Unauthorized, Forbidden for a foreign ``Host`` or page in local mode, and what the database raises if a
+        key is not cached yet.
         """
         now = self._clock.now()
         secret = _bearer(headers.get("authorization"))
         if self._bootstrap is not None and hmac.compare_digest(secret.encode(), self._bootstrap):
             return BOOTSTRAP
-        with acting_for(EVERY_TENANT):  # asked again within a request, whose tenant sees no key of others
+        with acting_for(EVERY_TENANT):  # may run within a request, whose tenant sees no keys of others
             is_local = await self._is_local(now, sent_key=id_of(secret) is not None)
             key = None if is_local else await self._find(secret, now)
         if is_local:
@@ -89,7 +89,7 @@ class Auth:
         return Caller(tenant=key.tenant, access=key.access, key=key.id)
 
     async def note_used(self) -> None:
-        """Write when each key was last used, of those that were since the last time."""
+        """Write the time of the last use of each key that was used since the previous call."""
         used, self._used = self._used, {}
         if not used or self._store is None:
             return
@@ -100,9 +100,9 @@ class Auth:
             log.warning("keys_used_not_noted", error=type(error).__name__)
 
     def _check_local(self, headers: Headers) -> None:
-        """Raises Forbidden for what a page elsewhere has a browser send, which names its ``Origin`` but for a link.
+        """Raises Forbidden for a foreign ``Host``, or a page elsewhere, whose ``Origin`` a browser sends but for links.
 
-        Such a page reads no answer, but what needs no body would be done.
+        Such a page cannot read the answer, but a request without a body would be executed.
         """
         host, origin = headers.get("host", ""), headers.get("origin")
         if not is_own_host(host):
@@ -111,11 +111,12 @@ class Auth:
             raise Forbidden(f"without a key no page of {origin} may ask (DAYBOOK_HTTP__ORIGINS)")
 
     async def _is_local(self, now: datetime, *, sent_key: bool = False) -> bool:
-        """Once there is a key the service is never open again, not even when the last one is revoked.
+        """Whether the service asks for no key.
 
-        Who sends a key has one, which may have just been made: what they send would be stored as another tenant's.
+        Once there is a key the service is never open again, not even if the last one is revoked, or if the table of
+        keys is empty or missing, as while a backup is restored beneath the service.
 
-        Nor when their table is empty, or not there, as it is while a backup is restored beneath the service.
+        If a key is sent, the database is asked anew: it may be new, and the data would be stored as another tenant's.
         """
         if self._bootstrap is not None or not self._config.loopback:
             return False
@@ -130,13 +131,13 @@ class Auth:
         return self._local[0]
 
     def _is_believed(self, at: datetime, now: datetime) -> bool:
-        """What the database said ``at`` a time. A clock that was set back makes nothing be believed for longer."""
+        """Whether an answer that the database gave ``at`` is still valid. A clock set back never prolongs this."""
         return at <= now < at + self._believed_for
 
     async def _find(self, secret: str, now: datetime) -> ApiKey | None:
-        """The key of this id, whose secret may be another.
+        """The key with this secret's id; the secret itself is not compared.
 
-        While the database is away, as it was last known: nothing but the metrics can be asked for then.
+        While the database is away, the key as it was cached: nothing but the metrics can be asked for then.
         """
         key_id = id_of(secret)
         if key_id is None or self._store is None:
@@ -156,11 +157,11 @@ class Auth:
         if key is not None:
             self._known[key_id] = _Known(key, now)
             if len(self._known) > self._config.cached_max:
-                self._known.pop(next(iter(self._known)))  # the one longest ago
+                self._known.pop(next(iter(self._known)))  # the oldest
         return key
 
 
 def _bearer(authorization: str | None) -> str:
-    """The key in an ``Authorization`` header; "" where there is none."""
+    """The key in an ``Authorization`` header; "" if there is none."""
     scheme, _, given = (authorization or "").partition(" ")
     return given.strip() if scheme.lower() == "bearer" else ""

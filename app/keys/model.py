@@ -1,4 +1,4 @@
-"""What a key is, and how one is told from another: ``daybook_<id>_<secret>``, of which the id may be shown."""
+"""API keys, of the form ``daybook_<id>_<secret>``, of which the id may be shown."""
 
 import hashlib
 import hmac
@@ -36,7 +36,7 @@ class ApiKey:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     def is_of(self, secret: str) -> bool:
-        """Whether this is the key, in a time that tells nothing of where they differ."""
+        """Whether ``secret`` is this key, compared in constant time."""
         return hmac.compare_digest(self.hash, hashed(secret))
 
 

@@ -45,7 +45,7 @@ class KeyStore:
         return None if row is None else _key_of(row)
 
     async def is_empty(self) -> bool:
-        """Whether there never was a key: those that were revoked count. So it is before the first migration."""
+        """Whether there never was a key: revoked ones count. True before the first migration, too."""
         try:
             return not await self._database.fetchval(ANY_KEY)
         except asyncpg.UndefinedTableError:
@@ -71,7 +71,7 @@ class KeyStore:
         return _key_of(await self._database.fetchrow(INSERT_KEY, key_id, tenant, name, scopes, digest, expires_at))
 
     async def revoke(self, key_id: str, tenant: str | None) -> ApiKey | None:
-        """The key as it is now; None: there is none of this id, or it is another tenant's."""
+        """Revoke a key; answers it as it is now. None: there is none of this id, or it is another tenant's."""
         row = await self._database.fetchrow(REVOKE_KEY, key_id, tenant)
         return None if row is None else _key_of(row)
 

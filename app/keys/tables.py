@@ -10,7 +10,7 @@ from sqlmodel import Field, SQLModel
 class ApiKeyRow(SQLModel, table=True):
     """One key, hashed. ``id`` is the part of it that is shown; a revoked one stays, so that its id is never another's.
 
-    ``last_used_at`` is written behind, a while after the use.
+    ``last_used_at`` is written a while after the use.
     """
 
     __tablename__ = "api_keys"

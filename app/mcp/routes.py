@@ -1,4 +1,4 @@
-"""The MCP endpoint /mcp: streamable HTTP, by the kept library, with the service's keys."""
+"""The MCP endpoint /mcp: streamable HTTP, by the ``mcp`` library, with the service's keys."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _Handed(Response):
-    """The request handed on to an ASGI app, once the key was checked."""
+    """Hands the request on to the MCP server, after the key was checked."""
 
     def __init__(self, server: "McpServer") -> None:
         super().__init__()
@@ -27,12 +27,12 @@ class _Handed(Response):
 def install(app: FastAPI, *, request_bytes_max: int, messages_max: int) -> None:
     """Serve MCP at /mcp: JSON-RPC, and so no part of the OpenAPI document.
 
-    POST alone: nothing is kept that a GET could stream or a DELETE end, and the protocol lets a server have neither.
+    Only POST: there is no MCP session that a GET could stream or a DELETE end, and the protocol makes both optional.
     """
     server: McpServer | None = None
 
     def made() -> "McpServer":
-        """Importing its library takes longer than all of a start: it is made at the first request."""
+        """The server, made at the first request, as importing its library takes longer than all of a start."""
         from app.mcp.server import McpServer
 
         return McpServer(app, request_bytes_max=request_bytes_max, messages_max=messages_max)

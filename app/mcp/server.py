@@ -1,6 +1,6 @@
 """The MCP server: lists the tools, and sends each call to the service's own routes with the caller's key.
 
-Imported at the first request to /mcp: the library takes 0.7 s and 24 MB, which who does not use it need not spend.
+Imported at the first request to /mcp: the library takes 0.7 s and 24 MB, which a service without MCP callers saves.
 """
 
 import inspect
@@ -42,10 +42,10 @@ INSTRUCTIONS = (
 
 
 class McpServer:
-    """ASGI: one request, one answer. Nothing is kept between two, so any replica answers any of them."""
+    """A stateless ASGI app: nothing is kept between two requests, so that any replica answers any of them."""
 
     def __init__(self, app: ASGIApp, *, request_bytes_max: int, messages_max: int) -> None:
-        """``app`` is the service; ``messages_max`` of them its route takes at once."""
+        """``app``: the service; ``messages_max``: messages that its route takes at once."""
         self._app = app
         self._messages_max = messages_max
         self._request_bytes_max = request_bytes_max
@@ -58,7 +58,7 @@ class McpServer:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The body is read before the library sees it, which takes a caller's breaking off for an error of its own."""
+        """Read the body before the library does, which takes a caller's disconnect for an error of its own."""
         body = await Request(scope, receive).body()
         if _has_no_id(body):
             await _no_request(scope, receive, send)
@@ -89,7 +89,7 @@ class McpServer:
         return await self._ask(tool, context.request)
 
     async def _ask(self, tool: Tool, request: Request | None) -> CallToolResult:
-        """The route's answer; of a problem what it says."""
+        """The route's answer as a tool result; of a problem its detail, as an error."""
         call = tool.call()
         came = {} if request is None else request.headers
         headers = {name: came[name] for name in PASSED_ON if name in came}
@@ -104,7 +104,7 @@ class McpServer:
 
 
 def _beginning_with(body: bytes, receive: Receive) -> Receive:
-    """What is received once this body was."""
+    """A ``receive`` that gives ``body`` first, and then what ``receive`` gives."""
     left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def received() -> Message:
@@ -138,7 +138,7 @@ def _listed(name: str, tool: type[Tool], *, messages_max: int) -> ListedTool:
 
 
 def _taken(tool: type[Tool], *, messages_max: int) -> dict[str, Any]:
-    """What it takes, as JSON schema without what the listing says beside it; as many messages as the service does."""
+    """The JSON schema of a tool's arguments, without title and description; as many messages as the service takes."""
     schema = tool.model_json_schema()
     if tool is AppendMessages:
         schema["properties"]["messages"]["maxItems"] = messages_max

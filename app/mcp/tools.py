@@ -1,6 +1,6 @@
-"""What an agent can do over MCP: each tool is one request to a route of api.md, with the caller's own key.
+"""The MCP tools: each is one request to a route of api.md, with the caller's own key.
 
-So a tool checks, refuses and answers as its route does. A model's docstring is what the agent's model is told of it.
+So a tool checks, refuses and answers as its route does. A class's docstring is the description for the agent's model.
 """
 
 from abc import ABC, abstractmethod
@@ -157,7 +157,7 @@ def _hit_line(hit: dict[str, Any]) -> str:
 
 
 def _place(hit: dict[str, Any]) -> str:
-    """Nothing of a fact that was noted by hand, which rests on no session."""
+    """The session and seqs of a hit; "" for a fact that was noted by hand, which rests on no session."""
     if hit["session"] is None:
         return ""
     last = "" if hit["from_seq"] == hit["to_seq"] else f"-{hit['to_seq']}"

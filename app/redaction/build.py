@@ -1,4 +1,4 @@
-"""The redaction that is configured, made at the start; the patterns are loaded only where a tenant needs them."""
+"""Builds the configured redaction at the start; the patterns are loaded only if a tenant needs them."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,9 @@ from app.redaction.patterns import pattern_redactor
 
 
 def build_redaction(tenants: str, hook: str | None) -> Redaction:
-    """For the tenants named with commas between them: the patterns first, then the operator's own hook.
+    """The redaction for a comma-separated list of tenants: the patterns first, then the operator's own hook.
 
-    Raises StartError where the hook cannot be used.
+    Raises StartError if the hook cannot be used.
     """
     names = frozenset(filter(None, map(str.strip, tenants.split(","))))
     own = () if hook is None else (load_hook(hook),)

@@ -1,4 +1,4 @@
-"""An operator's own redaction: a function of text, found and tried once at the start (DAYBOOK_REDACTION__HOOK)."""
+"""Loads an operator's own redaction, a function of text, and tries it at the start (DAYBOOK_REDACTION__HOOK)."""
 
 from importlib import import_module
 from typing import Any
@@ -11,7 +11,7 @@ NAME = "DAYBOOK_REDACTION__HOOK"
 
 
 class RedactionFailed(Unavailable):
-    """Nothing is stored or sent that could not be looked at."""
+    """A text could not be redacted, and so is neither stored nor sent."""
 
     slug, title = "redaction-failed", "The text could not be redacted"
 
@@ -35,7 +35,7 @@ def load_hook(path: str) -> Redact:
 
 
 def guarded(hook: Any) -> Redact:
-    """The hook, whose every failure is RedactionFailed. What it raised is not told: it may quote the text."""
+    """The hook with every failure as RedactionFailed. The text of its error is withheld: it may quote the text."""
 
     def redact(text: str) -> str:
         try:

@@ -1,4 +1,4 @@
-"""What is taken out of texts before they are stored or sent to a model, and for whom. Pure."""
+"""Redaction of texts and JSON before they are stored or sent to a model, by tenant. Pure."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 from app.kit.patterns import lazy_pattern
 
 Redact: TypeAlias = Callable[[str], str]
-"""A text without what must not be kept. The same for the same text, and no other when it is asked again."""
+"""Answers a text without its secrets: deterministic, and idempotent."""
 
 EVERY_TENANT = "*"
 MARK = lazy_pattern(r"\[redacted: [a-z0-9-]+\]")
 
-# A value under such a key is read together with it: "password": "..." says what the value alone does not.
+# A value under such a key is redacted together with it: "password": "..." tells what the value alone does not.
 NAMES_OF_SECRETS = (
     "passw(?:or)?d|passphrase|pwd|secret|credentials?|"
     "(?:api|access|account|auth|client|encryption|master|private|secret|signing)[_-]?key|"
@@ -24,12 +24,12 @@ _NAMING = ("name", "key")  # of an entry such as {"name": "DB_PASSWORD", "value"
 
 
 def mark(kind: str) -> str:
-    """What stands in the place of a secret."""
+    """The text that replaces a secret."""
     return f"[redacted: {kind}]"
 
 
 def redacted_json(value: Any, redact: Redact) -> Any:
-    """The value with every string of it redacted; its structure, its keys, numbers and order stay."""
+    """The value with every string in it redacted; structure, keys, numbers and order stay."""
     match value:
         case str():
             return redact(value)
@@ -47,7 +47,7 @@ def redacted_object(value: Mapping[str, Any], redact: Redact) -> dict[str, Any]:
 
 
 def _redacted_field(key: str, value: Any, redact: Redact) -> Any:
-    """A value in an object. Under a key that names a secret strings are shown as they would stand in a text."""
+    """A redacted value of an object. Strings under a key that names a secret are redacted as ``key: value``."""
     if isinstance(value, list):
         return [_redacted_field(key, item, redact) for item in value]
     if not isinstance(value, str) or not _SECRET_KEY.fullmatch(key):
@@ -59,13 +59,13 @@ def _redacted_field(key: str, value: Any, redact: Redact) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redaction:
-    """Whose texts are redacted, and how. Without a tenant there is nothing to do, and nothing is loaded for it."""
+    """The tenants whose texts are redacted, and how. Without tenants nothing is redacted, and nothing loaded for it."""
 
     tenants: Collection[str] = ()
     redact: Redact | None = None
 
     def of(self, tenant: str) -> Redact | None:
-        """What redacts this tenant's texts; None where they are kept as they are."""
+        """The redaction of this tenant's texts; None: they are kept as they are."""
         return self.redact if tenant in self.tenants or EVERY_TENANT in self.tenants else None
 
 

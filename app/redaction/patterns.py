@@ -1,9 +1,9 @@
-"""Common secrets by their form: the patterns of detect-secrets, and those of services that came after it.
+"""Redacts common secrets by their form: with the patterns of detect-secrets, and our own for newer services.
 
-Of the library only the regular expressions are used: what it does to verify a secret, over the network, is never
-reached. They are run by RE2, in time linear in the text, because the texts are the callers'. Nothing here looks at
-entropy: hashes, UUIDs and images are no secrets. No pattern depends on what stands around a match, and none matches
-a mark, so that what was redacted once stays as it is (docs/decisions/0030).
+Of the library only the regular expressions are used: its verification of secrets, over the network, is never reached.
+RE2 runs them in time linear in the text, because the texts are the callers'. Entropy is not used: hashes, UUIDs and
+images are no secrets. No pattern depends on the text around a match, and none matches a mark, so that redaction is
+idempotent (docs/decisions/0030).
 """
 
 import re
@@ -20,7 +20,7 @@ MEMORY_BYTES_MAX = 64 * 1024 * 1024  # of the compiled automaton
 
 
 class Pattern(NamedTuple):
-    """``expression`` is in RE2's syntax. With a group it is the group that is the secret, else the whole match."""
+    """``expression`` is in RE2's syntax. The secret is its group if it has one, else the whole match."""
 
     kind: str
     expression: str
@@ -58,7 +58,7 @@ OWN: tuple[Pattern, ...] = (
     Pattern("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
     Pattern("anthropic-key", r"sk-ant-[A-Za-z0-9_-]{20,}"),
     Pattern("openai-key", r"sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}"),
-    # The library's second is bound by neither its length nor its surroundings.
+    # Instead of the library's AWS patterns, the second of which needs quotes, and no assignment.
     Pattern("aws-key", r"(?:A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA)[0-9A-Z]{16}"),
     Pattern(
         "aws-key",
@@ -94,8 +94,8 @@ OWN: tuple[Pattern, ...] = (
     Pattern("authorization", r"(?i:bearer) +([A-Za-z0-9._~+/-]{24,}=*)"),
 )
 
-# A name that says so and a value that may be one: long enough, of letters and digits both, and not a path. Where no
-# value follows a name but another such name, as in an unset line of a file, the value is that one's.
+# The name of a secret and a value that may be one: long enough, with both letters and digits, and no path. If a name is
+# followed by another such name, as after an unset line of a file, the value is that one's.
 _NAMED = rf"(?:{NAMES_OF_SECRETS})(?:\\?[\"'])?\s{{0,3}}(?::=|=>|={{1,3}}|:)"
 _ASSIGNED = (
     rf"(?i){_NAMED}\s{{0,3}}(?:\\?[\"'])?(?:[A-Za-z0-9_.-]{{0,40}}{_NAMED}\s{{0,3}}(?:\\?[\"'])?){{0,8}}"
@@ -103,13 +103,13 @@ _ASSIGNED = (
 )
 _ONLY_NAMED = lazy_pattern(rf"[A-Za-z0-9_.-]*{_NAMED}", re.IGNORECASE)
 _NO_SECRET = lazy_pattern(r"[/~%#&*]|\.{1,2}/|https?://|[^0-9]*$|[^A-Za-z]*$")
-# What RE2 has not, and what it has instead: without the lookahead a secret ends where its characters do.
+# What RE2 lacks, and the replacement: without the lookahead a secret ends where its characters do.
 _TRANSLATED = {"(?!\\w)": "", ",1024}": ",}"}
 _GROUP = lazy_pattern(r"(?<!\\)\((?!\?)")
 
 
 def pattern_redactor() -> Redact:
-    """Takes out what has the form of a secret, and what is assigned to the name of one. Loads the library."""
+    """Load the library; the answer replaces texts with the form of a secret, and values assigned to the name of one."""
     patterns = (*_library(), *OWN)
     formed = _compiled("|".join(f"(?P<k{place}>{pattern.expression})" for place, pattern in enumerate(patterns)))
     assigned = _compiled(_ASSIGNED)

@@ -1,4 +1,4 @@
-"""A running service as far as a replay needs it."""
+"""The HTTP client of a replay."""
 
 import time
 from collections.abc import Callable
@@ -19,10 +19,10 @@ BUSY_SECONDS_MAX = 300  # for one answer, all waits together
 
 
 class Service:
-    """The routes of one service. Every failure is a ReplayError of one line."""
+    """The routes of a running service that a replay needs. Every failure is a ReplayError of one line."""
 
     def __init__(self, url: str, *, key: str | None = None, wait: Callable[[float], None] = time.sleep) -> None:
-        """``wait`` waits so many seconds where the service says that it is busy, or that the key asks too often."""
+        """``wait`` waits so many seconds if the service says that it is busy, or that the key asks too often."""
         self._url = without_password(url)
         self._wait = wait
         if key and not is_sendable(key):
@@ -64,7 +64,7 @@ class Service:
     def _ask(
         self, method: str, session: str, path: str = "", *, json: Any = None, wait_ms: int = 0, **query: str | int
     ) -> dict[str, Any]:
-        """Ask, and again while the service is busy: what was asked was not done then, or is known by its id."""
+        """Send a request, again while the service is busy: it was not executed then, or is idempotent by its id."""
         if wait_ms:
             query["wait_ms"] = wait_ms
         request = self._http.build_request(

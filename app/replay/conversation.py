@@ -1,4 +1,4 @@
-"""A conversation file as the messages to post."""
+"""Reads a conversation file as the messages to post."""
 
 import gzip
 import zlib
@@ -13,7 +13,7 @@ from app.kit.names import has_a_step
 from app.kit.patterns import lazy_pattern
 from app.replay.errors import ReplayError
 
-# What data sets say about a message beside the message itself.
+# Fields of data sets that are about a message, and no part of it.
 BOOKKEEPING = frozenset({"conversation", "session", "turn_id", "speaker"})
 MESSAGE_ID = lazy_pattern(r"[A-Za-z0-9._:@~=+/-]{1,200}")  # api.md, first section
 
@@ -44,7 +44,7 @@ def read_conversation(path: Path) -> list[Turn]:
 
 
 def turns_of(line: bytes, *, number: int) -> Iterator[Turn]:
-    """What one line holds.
+    """The messages of one line.
 
     A message keeps its fields as they are, provider shapes included. ``turn_id`` becomes its id and ``speaker`` its
     name, unless it has them; a message without a usable id gets one from its line number, so that replaying a file

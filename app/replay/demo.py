@@ -1,4 +1,4 @@
-"""The demo: the sample conversation, replayed into the service that answers, or into one started for it."""
+"""The demo: replays the sample conversation into the service that answers, or into one started for it."""
 
 import socket
 import subprocess

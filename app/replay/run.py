@@ -1,4 +1,4 @@
-"""The replay itself: turn by turn, a progress bar, and a table at the end."""
+"""Replays a conversation turn by turn, with a progress bar, and a table at the end."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def replay(
 
 
 def figures(outcome: Outcome) -> list[tuple[str, str]]:
-    """The table's rows."""
+    """The rows of the table: names and values."""
     log, compression = outcome.memory["log"], outcome.memory["compression"]
     gaps = [f"{gap['from']}-{gap['to']}" for gap in outcome.memory["coverage"]["gaps"]]
     ratio = compression["ratio"]

@@ -1,4 +1,4 @@
-"""Whether a file is a whole export of one session, each of its rows one that the service can read. Pure."""
+"""Checks that a file is a whole export of one session, with rows that the service can read. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ CURSORS = ("observed_seq", "buffered_seq", "activated_seq", "summary_seq", "comp
 
 
 class _Log:
-    """How far the messages of a file go, and how far its session says; of its reflections, what they condense."""
+    """State of the checks across rows: the session, the last seq and version, and which reflections others condense."""
 
     def __init__(self) -> None:
         self._session: Mapping[str, Any] = {}
@@ -37,10 +37,10 @@ class _Log:
         self._last_seq = 0
         self._version = NUMBER_MAX  # until the memory tells it
         self._reflections: set[int] = set()
-        self._condensed: dict[int, int] = {}  # reflections that others condense, each with the line of such a one
+        self._condensed: dict[int, int] = {}  # reflections that others condense, each with the line of one of these
 
     def read(self, table: str, row: Mapping[str, Any], number: int) -> None:
-        """Raises ValueError for a message that does not follow the one before, and what is of none or of no version."""
+        """Raises ValueError for a message that does not follow the one before, and a note of no message or version."""
         if table == SESSIONS:
             self._session, self._line = row, number
         elif table == MESSAGES:
@@ -62,9 +62,9 @@ class _Log:
                     raise ValueError(f"{name}: {last} is the last")
 
     def check(self) -> None:
-        """Raises TransferError for a session that goes on elsewhere than its messages do, and for a lost reflection.
+        """Raises TransferError for a session whose positions do not fit its messages, and for a missing reflection.
 
-        An erasure takes a reflection apart into what it condenses.
+        An erasure takes a reflection apart into the notes that it condenses, so they have to be there.
         """
         if self._session.get("next_seq", 1) != self._last_seq + 1:
             self._refuse("next_seq", f"{self._last_seq + 1} is expected after {self._last_seq} messages")
@@ -82,9 +82,9 @@ class _Log:
 
 
 def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, Mapping[str, str]]) -> int:
-    """How many rows. Raises TransferError naming the line at fault.
+    """Check the lines of a file; answers how many rows. Raises TransferError naming the line at fault.
 
-    ``columns`` are those there are here with their types, by table.
+    ``columns``: those of this database with their types, by table.
     """
     rows: Counter[str] = Counter()
     last, ended, order, log = 0, False, list(TABLES), _Log()

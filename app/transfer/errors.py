@@ -1,4 +1,4 @@
-"""What can go wrong with an export or an import."""
+"""The errors of exports and imports."""
 
 from app.kit.errors import StartError, Unavailable
 
@@ -8,8 +8,8 @@ class TooManyExports(Unavailable):
 
 
 class TransferError(StartError):
-    """An export or import of the command line that cannot be; the text says why."""
+    """An export or import of the command line that cannot be done; the text says why."""
 
 
 class ExportBrokenError(Exception):
-    """An export that has begun ends: nobody read it for too long, or the database or the object store went away."""
+    """An export broke off: nobody read it for too long, or the database or the object store went away."""

@@ -1,4 +1,4 @@
-"""An export is one snapshot, read by a cursor: of bounded memory, however long a session is (docs/export.md)."""
+"""Streams exports, each of one snapshot read by a cursor, in bounded memory (docs/export.md)."""
 
 import asyncio
 import time
@@ -27,39 +27,39 @@ from app.transfer.lines import Place
 
 RETRY_SECONDS = 30.0
 PIECE_BYTES = 256 * 1024  # of a line: an artifact's may have ten megabytes, for which a slow network takes minutes
-TOLD_WITHIN_STALL = 20  # times: by so much sooner an export may end that somebody has read of
+TOLD_WITHIN_STALL = 20  # keep-alives in ``stall_seconds``: an export may time out sooner by one such interval
 NO_STORE = "artifacts are in an object store, which is not configured (DAYBOOK_ARTIFACTS__URL)"
-ELSEWHERE = frozenset({"content", "object_key", "deleted_at"})  # an artifact's bytes, and that they are not deleted
+ELSEWHERE = frozenset({"content", "object_key", "deleted_at"})  # columns of an artifact that its line does not copy
 
 log = structlog.get_logger("daybook.transfer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportConfig:
-    """How many run at once in a process, each with a connection, and how long one waits for who reads it."""
+    """How many run at once in a process, each with a connection, and how long one waits for its reader."""
 
     concurrency: int = 4
     stall_seconds: float = 60.0
 
 
 class Pace:
-    """Somebody who reads, however slowly, keeps the export: what is read of one row may be so for long."""
+    """Keeps an export alive while its reader takes pieces, however slowly: one row may take long."""
 
     def __init__(self, tx: Tx, *, seconds: float) -> None:
-        """``seconds``: how often the database is told at most."""
+        """``seconds``: the least time between two keep-alives."""
         self._tx = tx
         self._seconds = seconds
         self._told = time.monotonic()
 
     async def goes_on(self) -> None:
-        """Something was taken by who reads."""
+        """Note that the reader has taken a piece."""
         if (now := time.monotonic()) - self._told >= self._seconds:
             self._told = now
             await store.go_on(self._tx)
 
 
 class Exporting:
-    """``objects``: where the bytes of artifacts are that are not in the database."""
+    """``objects``: the store of the artifacts' bytes that are not in the database."""
 
     def __init__(self, *, database: Database, objects: Objects | None, config: ExportConfig) -> None:
         self._database = database
@@ -68,16 +68,16 @@ class Exporting:
         self._running = Shared(places=config.concurrency)
 
     async def resource(self, tenant: str, resource_id: str, *, sharer: Hashable) -> AsyncGenerator[bytes, None]:
-        """Lines of all sessions of a resource, and of what is kept of it alone, the long ones in pieces.
+        """The lines of a resource and of all its sessions, the long ones in pieces.
 
-        The first is read here: what goes wrong until then can still be answered. ``sharer``: for whom it runs. Raises
-        TooManyExports, and Unavailable where bytes of artifacts are in an object store and none is configured.
+        The first is read here: an error until then can still be answered. ``sharer``: on whose behalf it runs. Raises
+        TooManyExports, and Unavailable if bytes of artifacts are in an object store and none is configured.
         """
         found = self._resource(tenant, resource_id, sharer)
         return _begun(await anext(found), found)
 
     async def session(self, tenant: str, key: str) -> AsyncIterator[bytes]:
-        """Lines of one session; what it shares with others is not among them. Raises SessionNotFound."""
+        """The lines of one session, without what it shares with others. Raises SessionNotFound."""
         place = Place(tenant=tenant, key=key, id=session_id(tenant, key))
         async with self._snapshot(tenant) as tx:
             if not await store.taken(tx, place.id):
@@ -122,7 +122,7 @@ class Exporting:
         if row["deleted_at"] is not None:
             return lines.deleted_artifact(place.key, row, at=row["deleted_at"])
         content = await self._content(place, row)
-        if content is None and not await self._is_there(place, row):  # since the snapshot: its object went with it
+        if content is None and not await self._is_there(place, row):  # deleted since the snapshot, with its object
             return lines.deleted_artifact(place.key, row, at=datetime.now(tz=UTC))
         if content is None:
             log.warning("artifact_lost", session=place.key, artifact=row["name"], version=row["version"])
@@ -130,7 +130,7 @@ class Exporting:
         return await asyncio.to_thread(lines.artifact, place.key, described, content)
 
     async def _content(self, place: Place, row: Row) -> bytes | None:
-        """None: its object is not there, or not whole. Raises Unavailable."""
+        """The bytes of a version; None: its object is not there, or not whole. Raises Unavailable."""
         if row["object_key"] is None:
             content: bytes = row["content"]
             return content
@@ -145,7 +145,7 @@ class Exporting:
             raise Unavailable(f"{which}: {error.detail}") from error
 
     async def _is_there(self, place: Place, row: Row) -> bool:
-        """Whether it still is, now: the snapshot tells what was."""
+        """Whether the version exists now, outside the snapshot."""
         async with self._database.connection() as connection:
             return await store.is_there(connection, place.id, name=row["name"], version=row["version"])
 
@@ -160,7 +160,7 @@ class Exporting:
 
 
 async def _framed(scope: str, of: str, rows: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The header before the rows, and after them the end, which tells what stands before it."""
+    """The rows between the header and the end, which has the number and the digest of the lines before it."""
     header = lines.header(scope=scope, of=of, now=datetime.now(tz=UTC))
     yield header
     count, lost, digest = 1, 0, sha256(header)

@@ -1,4 +1,4 @@
-"""An import makes an exported session again under a key: checked whole first, then all in one transaction."""
+"""Imports an exported session under a key: the file is checked whole first, then stored in one transaction."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -28,7 +28,7 @@ ROWS_AT_ONCE = 100  # of an artifact, which may have megabytes, one
 BYTES_AT_ONCE = 4 * 1024 * 1024  # of their lines: a batch ends with the one that reaches it
 REFUSED = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)  # by Postgres, of a row
 Row: TypeAlias = tuple[int, dict[str, Any]]
-"""The number of its line, and what it says."""
+"""The number of a row's line, and its columns."""
 
 log = structlog.get_logger("daybook.transfer")
 
@@ -41,13 +41,13 @@ class Importing:
         self._objects = objects
 
     async def check(self, path: Path) -> int:
-        """Read the file whole; answers its rows. Raises TransferError for no export of one session, or one cut off."""
+        """Check the whole file; answers how many rows. Raises TransferError if it is no whole export of one session."""
         async with self._database.connection() as connection:
             columns = {table: await store.columns(connection, table) for table in TABLES}
         return checked(read(path), columns)
 
     async def session(self, path: Path, *, tenant: str, key: str, told: Callable[[int], None]) -> None:
-        """Make the session of a checked file; ``told`` hears of the rows.
+        """Store the session of a checked file; ``told`` is called with the number of rows of each batch.
 
         Raises SessionExists, and TransferError for rows that cannot be stored.
         """
@@ -61,7 +61,7 @@ class Importing:
             raise TransferError(f"{path}: a row cannot be stored: {first_line(error)}") from error
 
     async def _put(self, tx: Tx, path: Path, place: Place, told: Callable[[int], None]) -> dict[str, int]:
-        """Insert every row; answers the highest ids, by table. A session that has shared its memory gets its own."""
+        """Insert every row; answers the highest ids, by table. A session that shared a memory gets its own."""
         highest: dict[str, int] = {}
         tables = set()
         corrections: list[dict[str, Any]] = []
@@ -83,9 +83,9 @@ class Importing:
         return highest
 
     async def _put_artifacts(self, tx: Tx, rows: Iterable[Mapping[str, Any]], place: Place) -> None:
-        """One without bytes is put as one that was deleted: what cites it is never to mean another.
+        """Store versions. One without bytes is stored as deleted, so that its handle never means another.
 
-        An object of an import that fails is nobody's, and swept like any of those.
+        The objects of an import that fails have no row, and so are swept.
         """
         for row in rows:
             content = content_of(row)
@@ -115,7 +115,7 @@ async def _put_rows(tx: Tx, table: str, rows: Sequence[Mapping[str, Any]], numbe
 
 
 def read(path: Path) -> Iterator[tuple[int, Any]]:
-    """Each line, read, with its number. Raises TransferError, also where the lines are not those that were exported."""
+    """Each parsed line with its number. Raises TransferError, also if the lines are not those that were exported."""
     digest = sha256()
     for number, (value, text) in enumerate(_lines(path), start=1):
         if isinstance(value, dict) and value.get("type") == END:
@@ -125,7 +125,7 @@ def read(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def _check_digest(end: Mapping[str, Any], found: str, number: int) -> None:
-    """An older Daybook told none; nor does a file that somebody has changed and means so."""
+    """Raises TransferError for another digest. Older exports have none, nor has a file changed on purpose."""
     if end.get("sha256", found) != found:
         raise TransferError(
             f"line {number}: the lines before it are not those that were exported; without its 'sha256' they are taken"
@@ -133,7 +133,7 @@ def _check_digest(end: Mapping[str, Any], found: str, number: int) -> None:
 
 
 def _lines(path: Path) -> Iterator[tuple[Any, bytes]]:
-    """Each line, read, and its bytes. Raises TransferError."""
+    """Each parsed line, and its bytes. Raises TransferError."""
     try:
         with path.open("rb") as file:
             if not file.seekable():

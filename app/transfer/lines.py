@@ -4,8 +4,8 @@
     {"type": "messages", "session": "s1", "data": {...}}
     {"type": "end", "lines": 412}
 
-``type`` names the table, ``data`` is its row. Whatever stands between the header and the end is in the order of TABLES,
-session by session, so that what is read is never ahead of what it belongs to.
+``type`` names the table, ``data`` is its row. The lines between the header and the end are in the order of TABLES,
+session by session, so that a row never precedes what it belongs to.
 """
 
 from base64 import b64decode, b64encode
@@ -34,23 +34,23 @@ TABLES = (
     "corrections",
     "artifacts",
 )
-CORRECTIONS = "corrections"  # no table, but what holds of the session when it is read again (facts/rereading.py)
-ARTIFACTS = "artifacts"  # the last of them, whose bytes may lie elsewhere
+CORRECTIONS = "corrections"  # no table, but the session's refusals and corrections of facts (facts/rereading.py)
+ARTIFACTS = "artifacts"  # the last table, whose bytes may be in an object store
 MEMORIES = "memories"
-OF_MEMORY = ("memory_versions", "observations", "reflections", "runs")  # what is kept of one
-NUMBERED = ("observations", "reflections", "runs")  # tables whose ids are drawn
+OF_MEMORY = ("memory_versions", "observations", "reflections", "runs")  # tables of rows that belong to a memory
+NUMBERED = ("observations", "reflections", "runs")  # tables whose ids are drawn from a sequence
 
 NO_BRANCH = {"branched_from": None, "branched_at_seq": None}
-UNREAD = {"facts_seq": 0}  # the facts of its resource here are others
+UNREAD = {"facts_seq": 0}  # to be read for facts again: those of its resource are others here
 NO_LEASE = {"lease_epoch": 0, "lease_owner": None, "lease_step": None}
 BY_SESSION = {"memory_versions": ("cursors",), "reflections": ("covers",)}  # columns whose keys are ids of sessions
-# Columns that get their value where it comes to.
+# Columns that get their value in the database that imports.
 MADE_HERE = {"state_entries": ("version",), "sessions": ("waiting", "created_at")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where an imported session comes to stand."""
+    """A session's tenant, key and id, from which it is exported or to which it is imported."""
 
     tenant: str
     key: str
@@ -62,7 +62,7 @@ def header(*, scope: str, of: str, now: datetime) -> bytes:
 
 
 def end(lines: int, *, lost: int, digest: str) -> bytes:
-    """``lines`` are all before this one, ``digest`` is of their bytes. A file without it was cut off.
+    """The last line, without which a file was cut off. ``lines``: the number before it; ``digest``: of their bytes.
 
     ``lost``: how many versions of artifacts are among them without their bytes.
     """
@@ -78,7 +78,7 @@ def correction(session: str, told: Mapping[str, Any]) -> bytes:
 
 
 def artifact(session: str, row: Mapping[str, Any], content: bytes | None) -> bytes:
-    """The line of a version with its bytes, in base64; null where they are lost."""
+    """The line of a version with its bytes, in base64; null if they are lost."""
     data = {**row, "content": None if content is None else b64encode(content).decode("ascii")}
     return line({"type": ARTIFACTS, "session": session, "data": data})
 
@@ -110,16 +110,16 @@ def content_of(row: Mapping[str, Any]) -> bytes | None:
 
 
 def config_of(config: Any) -> Any:
-    """That of a row as it counts today: older versions took the zone of their machine, which is none (0030)."""
+    """A row's config without the machine's zone, which older versions stored, and which is none (migration 0030)."""
     if isinstance(config, dict) and config.get("timezone") == MACHINE_ZONE:
         return {key: value for key, value in config.items() if key != "timezone"}
     return config
 
 
 def moved(table: str, row: dict[str, Any], place: Place) -> dict[str, Any]:
-    """The row of an exported session as that of one elsewhere: under its key, with no lease, and a branch of nobody.
+    """The row of an exported session moved to ``place``: under its key, without a lease, and a branch of no session.
 
-    Whatever a file says whose it is, it is this session's: who writes one could else write to others, or name them.
+    Owners named in a file are replaced, since whoever writes one could else write to other sessions, or name them.
     """
     new = str(place.id)
     own: dict[str, dict[str, Any]] = {

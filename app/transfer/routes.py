@@ -20,7 +20,7 @@ NDJSON = "application/x-ndjson"
 
 
 class ExportResponse(StreamingResponse):
-    """Ends the export when its caller disconnects; otherwise its connection would return within a transaction."""
+    """Ends the export if its caller disconnects; else its connection would return to the pool in a transaction."""
 
     def __init__(self, lines: AsyncGenerator[bytes, None]) -> None:
         super().__init__(_to_their_end(lines), media_type=NDJSON)
@@ -42,7 +42,7 @@ class ExportResponse(StreamingResponse):
 
 
 async def _to_their_end(lines: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-    """The lines. Reading one is never cancelled half-way: the connection could not be returned in order."""
+    """The lines. Reading one is never cancelled half-way, after which the connection could not be returned in order."""
     while True:
         with CancelScope(shield=True):
             line = await anext(lines, None)

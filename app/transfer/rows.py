@@ -1,7 +1,7 @@
-"""What the readers of the service take of the columns of an imported row. Pure.
+"""Validates the columns of imported rows as the service reads them. Pure.
 
-Anybody may have written or changed a file, and what is in the database is read as what the service wrote there: a row
-that cannot be read would fail at each look at its session, and at each list that it is in.
+Anybody may have written or changed a file, and the service trusts what is in its database: a row that cannot be read
+would fail each read of its session, and each list that it is in.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ from app.state.reading import check_name
 from app.state.templates import Scope, scope_of
 from app.transfer.lines import config_of
 
-NUMBER_MAX = 2**62  # more is drawn after it: the last bigint would leave none
+NUMBER_MAX = 2**62  # leaves room for the numbers that follow: the last bigint would leave none
 
 
 def _refused(detail: str) -> PydanticCustomError:
@@ -88,7 +88,7 @@ OF_TYPE: Mapping[str, TypeAdapter[Any]] = {
 }
 
 
-# Of each table the columns that are more than their type tells. One that is not in the file gets its default.
+# For each table the columns with rules beyond their type. One that is not in the file gets its default.
 class _Session(BaseModel):
     resource_id: Key | None = None
     metadata: dict[str, Any] = {}
@@ -135,7 +135,7 @@ class _Version(BaseModel):
 
 
 class _Note(BaseModel):
-    """An active one came with a version, one observed ahead with none, and what came with one went with one."""
+    """An active or condensed note has a ``born_version``, a buffered one has none; a retired one went after it came."""
 
     status: Status
     items: Lines
@@ -213,7 +213,7 @@ ROWS: Mapping[str, type[BaseModel]] = {
 
 
 def check_columns(table: str, row: Mapping[str, Any], types: Mapping[str, str]) -> None:
-    """Raises ValueError that names the column at fault; ``types`` are those of the table's columns, by their names."""
+    """Raises ValueError naming the column at fault; ``types``: those of the table's columns, by their names."""
     for name, value in row.items():
         if (reader := OF_TYPE.get(types[name])) is not None:
             _read(partial(reader.validate_python, value), name)
@@ -235,7 +235,7 @@ def _read(read: Callable[[], object], *at: str) -> None:
 
 
 def _check_parts(row: Mapping[str, Any]) -> None:
-    """What is stored of a message is what would be stored of that; of one that was erased it is nothing."""
+    """Raises ValueError unless an append would store the parts as they are; an erased message has none."""
     if row["parts"]:
         try:
             again = normalise({"role": row["role"], "content": row["parts"], "name": row.get("name")})

@@ -1,7 +1,7 @@
-"""The statements of exports and imports: rows as JSON texts, out by a cursor and in by batches.
+"""The SQL of exports and imports: rows as JSON texts, read by a cursor and written in batches.
 
-A row goes out as ``row_to_json`` writes it and comes in through ``json_populate_recordset``, so that what is json keeps
-the order of its keys, and a column that the file has not gets its default.
+``row_to_json`` writes a row and ``json_populate_recordset`` reads it, so that json values keep the order of their keys,
+and a column that is not in the file gets its default.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from app.transfer.lines import Place
 
 ROWS_AT_ONCE = 8  # of a cursor: a message may have a megabyte; 50 at once would take a quarter less time
 
-# $1 is the session or the memory, $2 the session's key, $3 the tenant, $4 the resource; what a line has not is null.
+# $1 is the session or the memory, $2 the session's key, $3 the tenant, $4 the resource; NULL if not used.
 _LINE = """/* export_{name} */
 SELECT json_build_object('type', '{table}', 'session', given.key, 'data', row_to_json(found))::text
 FROM (SELECT $1::uuid, $2::text, $3::text, $4::text) AS given (id, key, tenant, resource), LATERAL ({rows}) AS found
@@ -75,9 +75,9 @@ SELECT column_name, data_type FROM information_schema.columns WHERE table_schema
 
 TAKEN = "/* taken */ SELECT true FROM sessions WHERE id = $1"
 
-NULL_IS_A_VALUE = ("state_entries", '"value"')  # and would come in as none
+NULL_IS_A_VALUE = ("state_entries", '"value"')  # JSON's null, which would come in as SQL's NULL
 
-# What is made next has a higher id than what was imported, as everywhere.
+# Ids drawn later are above the imported ones, as ids are in the order of time.
 IDS_BEYOND = """/* ids_beyond */
 SELECT setval(s.name, greatest(nextval(s.name), $2))
 FROM (SELECT pg_get_serial_sequence($1, 'id')::regclass AS name) AS s
@@ -101,20 +101,20 @@ GOES_ON = "/* export_goes_on */ SELECT"
 
 
 async def bound(tx: Tx, *, stall_seconds: float) -> None:
-    """Who stops reading for so long loses it: the time runs from the last statement."""
+    """End the snapshot if its reader stops for so long: the time runs from the last statement."""
     await tx.execute(f"SET LOCAL idle_in_transaction_session_timeout = {round(stall_seconds * 1_000)}")
 
 
 async def go_on(tx: Tx) -> None:
-    """Let the time of ``bound`` begin anew."""
+    """Restart the time of ``bound``."""
     await tx.execute(GOES_ON)
 
 
 async def _read(tx: Tx, statement: str, *values: Any, at_once: int = ROWS_AT_ONCE) -> AsyncIterator[Row]:
-    """Row by row through a cursor.
+    """The rows through a cursor.
 
-    The statement has no name, as the cursors of the driver's connection give it one that another client may have given
-    on the server's connection that a pooler hands on.
+    The statement has no name: behind a pooler, another client may have given the driver's name for it on the same
+    connection of the server.
     """
     prepared = await tx.prepare(statement, name="")
     async for row in prepared.cursor(*values, prefetch=at_once):
@@ -132,22 +132,22 @@ async def _lines(tx: Tx, statements: Sequence[str], *values: Any) -> AsyncIterat
 
 
 def of_resource(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
-    """What is kept of the resource and of no one session: itself, its state, its facts."""
+    """The lines of a resource apart from its sessions: itself, its state, its facts."""
     return _lines(tx, OF_RESOURCE, None, None, tenant, resource_id)
 
 
 def lines(tx: Tx, place: Place) -> AsyncIterator[bytes]:
-    """All that is kept of a session, table by table, but for its artifacts."""
+    """The lines of a session, table by table, without its artifacts."""
     return _lines(tx, OF_SESSION, place.id, place.key, place.tenant, None)
 
 
 def shared(tx: Tx, memory: UUID) -> AsyncIterator[bytes]:
-    """What the sessions of a resource have together, table by table."""
+    """The lines of the memory that the sessions of a resource share, table by table."""
     return _lines(tx, OF_MEMORY, memory, None, None, None)
 
 
 def artifacts(tx: Tx, session: UUID) -> AsyncIterator[Row]:
-    """Every version with its bytes, or with the key that they have in the object store. One row is read at once."""
+    """Every version with its bytes, or with their key in the object store. One row is fetched at a time."""
     return _read(tx, ARTIFACTS, session, at_once=1)
 
 
@@ -191,7 +191,7 @@ FROM json_populate_recordset(NULL::{table}, $1::text::json)
 
 
 async def end(tx: Tx, session: UUID, highest: Mapping[str, int]) -> None:
-    """Let ids go on after those that came, and work that was due be due here."""
+    """Let later ids be above the imported ones, and work that was due be due now."""
     for table, number in highest.items():
         await tx.fetchval(IDS_BEYOND, table, number)
     await tx.execute(DUE, session)
