@@ -35,8 +35,8 @@ from app.sessions.waking import woken
 APPEND_TRIES = 3
 STALE_SNAPSHOT = (asyncpg.UniqueViolationError, asyncpg.DivisionByZeroError)  # of messages; of session and memory
 HOLD_SESSION = "/* hold_session */ SELECT FROM sessions WHERE id = $1 FOR NO KEY UPDATE"
-GROUP_CHARS = 16 * 1024  # of a message that goes with others, as JSON; what is much would have them wait
-PARTS, LOOK = 4, 11  # where they stand among the arguments
+GROUP_CHARS = 16 * 1024  # of the largest message, as JSON, in a group commit: a larger one delays the others
+PARTS, LOOK = 4, 11  # their indexes among the arguments of a message
 CLOSING = frozenset({Kind.USER, Kind.TOOL_CALL, Kind.TOOL_RESULT})
 
 # Both statements have the messages' columns as $1 to $13, then $14 the session, $15 its resource, $16 the service's
@@ -45,12 +45,13 @@ _INPUT = """unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $
               $8::timestamptz[], $9::jsonb[], $10::bool[], $11::text[], $12::bool[], $13::bigint[])
     WITH ORDINALITY AS i (id, kind, role, name, parts, tokens, content_hash, created_at, metadata, observe, trust,
                           look, before, ord)"""
-# The same of one message, by its values: a list of one costs a tenth of the statement more.
+# The same for one message, as plain values: lists of one element make the statement a tenth slower.
 _INPUT_OF_ONE = """(SELECT $1::text AS id, $2::text AS kind, $3::text AS role, $4::text AS name, $5::text AS parts,
                        $6::int AS tokens, $7::bytea AS content_hash, $8::timestamptz AS created_at,
                        $9::jsonb AS metadata, $10::bool AS observe, $11::text AS trust, $12::bool AS look,
                        $13::bigint AS before, 1 AS ord) AS i"""
-# An anchor that is a day nowhere on earth yet is a message's, which may be shown still: it does not go back.
+# An anchor date that lies ahead of today everywhere on earth is that of a message, which may still be shown: it does
+# not go back.
 _GROWN = """
     next_seq = s.next_seq + {messages},
     total_tokens = s.total_tokens + {tokens},
@@ -86,11 +87,11 @@ def _woken(*, grown: str, look: str, cold: str) -> str:
     return f"\n    pending_tokens = m.pending_tokens + {grown}," + woken(grown=grown, look=look, early=early)
 
 
-# And $26 the tenant, $27 the session's key, $28 wake_tokens. What a retention rule has removed was stored, and there is
-# nothing left to compare (docs/decisions/0031). What is known is of the session that was there when the statement
-# began: where another has taken its place, it divides by zero. What a constraint of the table refuses, Postgres would
-# tell its log with the message. Without messages a session may get another resource, but not where it would leave a
-# memory that it shares.
+# And $26 the tenant, $27 the session's key, $28 wake_tokens. A message that a retention rule has removed counts as
+# stored, with nothing left to compare (docs/decisions/0031). ``known`` is of the session that was there when the
+# statement began: if another has taken its place, the statement divides by zero. (On a violated constraint Postgres
+# would write the message to its log.) A session without messages may get another resource, unless it would leave a
+# shared memory.
 _GENERAL = """/* append */
 WITH input AS (
   SELECT * FROM {input}
@@ -148,11 +149,11 @@ FROM input i LEFT JOIN known k ON k.id = i.id LEFT JOIN stored f ON f.id = i.id
 LEFT JOIN session ON true LEFT JOIN memory m ON true ORDER BY i.ord
 """
 
-# And of all messages together: $26 how many, $27 their tokens, $28 their newest time, $29 the tokens that are
-# observed, $30 whether one is a reason to look. ``m`` beside the session: without its memory nothing may be stored.
-# What is answered of the messages is known but for the first's seq, which is NULL where nothing was stored. A session
-# that gets its resource with its first message may get another memory too: that is not for this statement. Where a
-# message was not counted, it divides by zero as above.
+# And of all messages together: $26 their number, $27 their tokens, $28 their newest time, $29 their observed tokens,
+# $30 whether one is a reason to look. ``m`` is joined, as nothing may be stored without the memory. Of the messages
+# only the first's seq is answered, NULL if nothing was stored; the caller knows the rest. A session that gets its
+# resource with its first message may get another memory too: the general statement does that. If the memory did not
+# count the messages, the statement divides by zero as above.
 _OF_NEW = """/* append_new */
 WITH put AS (
   UPDATE sessions s SET {grown}
@@ -193,7 +194,7 @@ _NEW = _SHARED | {
     "grown": _GROWN.format(messages="$26::bigint", tokens="$27::bigint", newest="greatest(now(), $28::timestamptz)"),
     "woken": _woken(grown="$29::bigint", look="$30::bool", cold="put.cold"),
 }
-# Knowing the session a plan for a list would be made anew for each (context/store.py).
+# ``(SELECT $14)`` hides the session from the planner, which would plan each call with a list anew (context/store.py).
 APPEND_NEW = _OF_NEW.format(**_NEW, input=_INPUT, session="(SELECT $14)", ids="ANY($1::text[])")
 APPEND_ONE = _OF_NEW.format(**_NEW, input=_INPUT_OF_ONE, session="$14", ids="$1::text")
 APPEND_ONE = APPEND_ONE.replace("append_new", "append_one", 1)
@@ -309,7 +310,7 @@ def _appended_of(row: Row) -> Appended:
 
 
 def _values(messages: Sequence[NewMessage]) -> list[tuple[Any, ...]]:
-    """The columns of each message, as ``_INPUT`` names them. Parts are text: lists in lists are a matrix to asyncpg."""
+    """The columns of each message, as ``_INPUT`` names them. Parts are text: to asyncpg nested lists are a matrix."""
     before = accumulate((new.tokens for new in messages), initial=0)
     return [_value(new, tokens) for new, tokens in zip(messages, before, strict=False)]
 

@@ -1,4 +1,4 @@
-"""What a message costs in tokens (memory-rules.md section 1): the sum of its parts + 4, counted once, at append."""
+"""Counts the tokens of a message, once, at append: the sum of its parts + 4 (memory-rules.md section 1)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -8,11 +8,11 @@ from app.kit.tokens import text_tokens
 from app.sessions.model import Part, PartType, is_part
 
 MESSAGE_TOKENS = 4
-TOKENS_MAX = 2**31 - 1  # of one message, what the column holds
+TOKENS_MAX = 2**31 - 1  # of one message: the most that the column holds
 # width x height / 750, and an image is scaled down to about 1,600 tokens
 # (docs.anthropic.com, Vision, "Calculate image costs").
 IMAGE_PIXELS_PER_TOKEN, IMAGE_TOKENS_MAX = 750, 1_600
-# Of an image by its bytes: about 2 bits a pixel in a photograph of good quality, so 750 pixels are some 190 bytes.
+# For an image of unknown size: about 2 bits a pixel in a photograph of good quality, so 750 pixels are some 190 bytes.
 IMAGE_BYTES_PER_TOKEN = 190
 IMAGE_TOKENS = 258  # neither size nor bytes known: one tile (ai.google.dev/gemini-api/docs/tokens)
 # A page of a PDF costs 1,500-3,000 tokens (docs.anthropic.com, PDF support) and mostly has 30-100 kB.
@@ -52,7 +52,7 @@ def _json_tokens(value: Any) -> int:
 
 
 def _content_tokens(content: Any) -> int:
-    """A string, JSON, or a list whose items are parts or JSON."""
+    """Tokens of a string, of JSON, or of a list whose items are parts or JSON."""
     if not isinstance(content, list):
         return _json_tokens(content)
     return sum(part_tokens(item) if is_part(item) else _json_tokens(item) for item in content)
@@ -83,6 +83,6 @@ def _share(whole: int, unit: int) -> int:
 
 
 def _size(value: Any) -> int | None:
-    """A caller's number if it is one: a non-negative integer that can be counted with."""
+    """The caller's number if it is an integer from 0 to ``TOKENS_MAX``, else None."""
     is_size = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= TOKENS_MAX
     return value if is_size else None

@@ -24,22 +24,22 @@ class Keeper(Protocol):
     """A store with rows that belong to sessions or to a resource; ``main`` hands in that of each floor."""
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
-        """Delete them. Answers how many they were, by their tables."""
+        """Delete their rows. Answers the number of rows by table."""
 
 
 class Outside(Protocol):
-    """What is kept of sessions outside the database, handed in by ``main``."""
+    """The store of sessions' objects outside the database, handed in by ``main``."""
 
     async def named(self, tx: Tx, gone: Gone) -> Sequence[str]:
-        """What the rows of these sessions name there."""
+        """The objects that the rows of these sessions name."""
 
     async def clear(self, names: Sequence[str]) -> None:
-        """Delete what no row names any more. Never fails: what is left over is found there later."""
+        """Delete objects that no row names any more. Never fails: what is left over is found later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """How many sessions were deleted, and how many rows, by their tables; what they named ``outside`` the database."""
+    """The number of deleted sessions and, by table, rows, and the objects that they named ``outside`` the database."""
 
     sessions: int
     rows: dict[str, int]
@@ -47,7 +47,7 @@ class Receipt:
 
 
 class Deleting:
-    """``keepers`` are asked in their order, the sessions' own statements last."""
+    """``keepers`` delete in their order, the sessions' own store last."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Deleting:
         self._outside = outside
 
     async def session(self, tenant: str, key: str) -> Receipt:
-        """One session. If others share its memory, their part of it stays. Raises SessionNotFound."""
+        """Delete one session. If others share its memory, their part of it stays. Raises SessionNotFound."""
         session = session_id(tenant, key)
         async with self._database.tx(of=session) as tx:
             held = await hold_related(tx, session)
@@ -80,7 +80,7 @@ class Deleting:
         return receipt
 
     async def resource(self, tenant: str, resource_id: str) -> Receipt:
-        """All sessions of a resource, and what is kept of the resource itself. Not an error if there is nothing."""
+        """Delete all sessions of a resource, and its own rows. Not an error if there is nothing."""
         async with self._database.tx() as tx:
             receipt = await self.forget(tx, await deleting_store.lock_resource(tx, tenant, resource_id))
         await self.clear(receipt)
@@ -88,7 +88,7 @@ class Deleting:
         return receipt
 
     async def forget(self, tx: Tx, gone: Gone) -> Receipt:
-        """Delete sessions that are locked in this transaction; once it is committed, ``clear`` is to be called."""
+        """Delete sessions that are locked in this transaction; call ``clear`` once it is committed."""
         outside = await self._outside.named(tx, gone)
         rows: dict[str, int] = {}
         for keeper in self._keepers:
@@ -98,6 +98,6 @@ class Deleting:
         return Receipt(sessions=len(gone.sessions), rows=rows, outside=tuple(outside))
 
     async def clear(self, receipt: Receipt) -> None:
-        """Delete what sessions had outside the database, that are deleted."""
+        """Delete the objects that deleted sessions had outside the database."""
         if receipt.outside:
             await self._outside.clear(receipt.outside)

@@ -1,4 +1,4 @@
-"""The SQL of sessions that are deleted: which they are, locked, and the end of their logs."""
+"""The SQL that deletes sessions: finds and locks them, and deletes their logs."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -7,15 +7,15 @@ from app.kit.db import Tx
 from app.sessions.lineage import family, hold
 from app.sessions.model import Gone
 
-# Before its sessions, as by everybody who changes what they share. Made where there is none, or who makes it meanwhile
-# would have it, and want sessions that are held here.
+# The resource's row is locked before its sessions, as by all who change what these share. A missing row is made: else
+# another transaction could make it, and hold it while it waits for sessions that are locked here.
 HOLD_OWNER = """/* hold_owner */
 INSERT INTO resources (tenant, id) VALUES ($1, $2) ON CONFLICT (tenant, id) DO UPDATE SET id = excluded.id
 """
 
 OF_RESOURCE = "/* of_resource */ SELECT id FROM sessions WHERE tenant = $1 AND resource_id = $2"
 
-# Of a resource that is deleted, one that came since they were held is of after the deletion.
+# Only sessions that are locked: one that came to the resource since counts as made after the deletion.
 HELD = """/* held_to_delete */
 SELECT id, key, memory_id FROM sessions
 WHERE id = ANY($1::uuid[]) AND tenant = $2 AND ($3::text IS NULL OR resource_id = $3) ORDER BY id
@@ -31,7 +31,7 @@ SELECT (SELECT count(*) FROM said) AS messages, (SELECT count(*) FROM configs) A
 
 
 async def lock_resource(tx: Tx, tenant: str, resource_id: str) -> Gone:
-    """All sessions of the resource, locked with it and with the branches that descend from them."""
+    """Lock a resource, its sessions and the branches that descend from them. Answers its sessions."""
     await tx.execute(HOLD_OWNER, tenant, resource_id)
 
     async def related() -> set[UUID]:
@@ -41,7 +41,7 @@ async def lock_resource(tx: Tx, tenant: str, resource_id: str) -> Gone:
 
 
 async def held(tx: Tx, tenant: str, sessions: Iterable[UUID], *, resource_id: str | None = None) -> Gone:
-    """These sessions, which are locked already; of a resource those of them that are the resource's."""
+    """These locked sessions as ``Gone``; with ``resource_id`` only those that belong to it."""
     rows = await tx.fetch(HELD, list(sessions), tenant, resource_id)
     return Gone(
         tenant=tenant,
@@ -53,5 +53,5 @@ async def held(tx: Tx, tenant: str, sessions: Iterable[UUID], *, resource_id: st
 
 
 async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
-    """Delete the sessions with their logs and configs. Answers how many rows, by their tables."""
+    """Delete the sessions with their logs and configs. Answers the number of rows by table."""
     return dict(await tx.fetchrow(FORGET_LOG, gone.sessions))

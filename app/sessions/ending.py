@@ -1,6 +1,6 @@
-"""A session is ended by its caller, or by a long silence, and goes on with its next message.
+"""Ends sessions when the caller says so or after a long silence; the next message continues the session.
 
-The end makes the session's memory due, which takes facts from what was said (api.md, Sessions; docs/facts.md).
+The end makes the session's memory due, so that facts are taken from its messages (api.md, Sessions; docs/facts.md).
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ log = structlog.get_logger("daybook.background")
 class EndingConfig:
     """``ended_after``: seconds without a message that end a session; 0: never.
 
-    Every ``look_seconds`` the next ``look_sessions`` of all sessions are looked at.
+    Every ``look_seconds`` the next ``look_sessions`` of all sessions, by id, are examined.
     """
 
     ended_after: float = 86_400.0
@@ -46,14 +46,14 @@ class Ending:
         await self._repeated.stop()
 
     async def end(self, tenant: str, key: str) -> SessionRecord:
-        """Note that it ended. Raises SessionNotFound."""
+        """End the session; one that has ended keeps its time. Raises SessionNotFound."""
         row = await self._end(session_id(tenant, key))
         if row is None:
             raise SessionNotFound(key)
         return session_of(row)
 
     async def look(self) -> int:
-        """End what was idle for too long among the next few sessions. Answers how many those were."""
+        """End those of the next few sessions that were idle for too long. Answers how many were."""
         async with self._database.connection() as connection:
             last, idle = await ending_store.idle(
                 connection, self._looked, self._config.look_sessions, seconds=self._config.ended_after
@@ -62,7 +62,7 @@ class Ending:
         for session in idle:
             try:
                 await self._end(session, idle_seconds=self._config.ended_after)
-            except AWAY as error:  # as where somebody holds it: one that fails keeps back no other, and is found again
+            except AWAY as error:  # e.g. another holds the lock: a later round finds the session again
                 log.warning("session_not_ended", session=str(session), error=type(error).__name__)
         return len(idle)
 

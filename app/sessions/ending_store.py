@@ -1,4 +1,4 @@
-"""The SQL of the end of a session."""
+"""The SQL that ends sessions."""
 
 from uuid import UUID
 
@@ -6,7 +6,7 @@ from app.kit.db import Row, Tx
 from app.sessions.store import SILENT_SINCE
 from app.sessions.waking import woken
 
-# One that has ended keeps its time. ``$2``: only if nothing was said for so many seconds.
+# A session that has ended keeps ``ended_at``. ``$2``: only if it was silent for so many seconds.
 END = f"""/* end_session */
 WITH ended AS (
   UPDATE sessions SET ended_at = coalesce(ended_at, now()), waiting = memory_id <> id
@@ -18,7 +18,7 @@ WITH ended AS (
 SELECT * FROM ended
 """  # noqa: S608 - our own text
 
-# In the order of ids, a few at a time: an index on when sessions were last active would be written at every append.
+# Scans a few sessions at a time by id, as an index on ``last_active_at`` would be written at every append.
 IDLE = f"""/* idle_sessions */
 SELECT CASE WHEN count(*) = $2 THEN (array_agg(id ORDER BY id DESC))[1] END AS last,
        array_agg(id) FILTER (WHERE ended_at IS NULL AND next_seq > 1
@@ -29,11 +29,11 @@ FROM (SELECT id, ended_at, next_seq, {SILENT_SINCE} AS silent_since FROM session
 
 
 async def end(tx: Tx, session: UUID, *, idle_seconds: float | None) -> Row | None:
-    """The session's row; None where there is none that was idle for so long."""
+    """End the session. Answers its row; None if there is none, or it was not idle for so long."""
     return await tx.fetchrow(END, session, idle_seconds)
 
 
 async def idle(tx: Tx, after: UUID, limit: int, *, seconds: float) -> tuple[UUID | None, list[UUID]]:
-    """Those of so many sessions, by id, that were idle for so long; before them the last of all, if others follow."""
+    """The idle ones among the next ``limit`` sessions by id; before them the id to go on after, None at the end."""
     row = await tx.fetchrow(IDLE, after, limit, seconds)
     return row["last"], row["idle"] or []

@@ -29,8 +29,8 @@ FROM held h JOIN sessions s ON s.id = h.id
 JOIN messages m ON m.session_id = h.id AND m.id = $2 AND m.seq = h.seq AND m.ingested_at = h.ingested_at
 """
 
-# What is in a tail counts for its budget, and what lies before it no longer: there the sums stay as they are, however
-# long the log is.
+# Running sums are needed only within the tail, for its budget. An erasure before the tail ($3 is 0) changes none, so
+# that its cost does not grow with the log.
 TOMBSTONE = """/* tombstone */
 WITH total AS (
   UPDATE sessions SET total_tokens = total_tokens - $3 WHERE id = $1 AND $3 <> 0
@@ -45,7 +45,7 @@ WHERE session_id = $1 AND seq = $2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
-    """A message in one of the sessions that hold it; that session is locked. ``erased``: its content is gone already.
+    """A message in one of the sessions that hold it, which is locked. ``erased``: its content is gone already.
 
     ``created_at`` is the session's. ``removed_at``: when a retention rule took the content.
     """
@@ -81,6 +81,6 @@ async def copies(tx: Tx, tenant: str, key: str, message_id: str) -> list[Copy]:
 
 
 async def entomb(tx: Tx, copy: Copy) -> None:
-    """Empty the message. The running sums of a tail move with it."""
+    """Make the message a tombstone and, if it is in the tail, take its tokens from the running sums."""
     counted = copy.seq >= copy.tail_from_seq and copy.kind is not Kind.SUMMARY and not copy.erased
     await tx.execute(TOMBSTONE, copy.session_id, copy.seq, copy.tokens if counted else 0)

@@ -1,4 +1,4 @@
-"""What can be wrong with a session or a message."""
+"""Domain errors of sessions, resources and messages."""
 
 from typing import Self
 
@@ -9,7 +9,7 @@ class SessionNotFound(DomainError):
     slug, title, category = "session-not-found", "There is no such session", Category.NOT_FOUND
 
     def __init__(self, key: str, *, beside: str | None = None) -> None:
-        """``beside``: the session that would share its memory with it."""
+        """``beside``: the session in whose shared memory ``key`` was looked for."""
         super().__init__(
             f"session '{key}' was never seen"
             if beside is None
@@ -58,7 +58,7 @@ class ScopeConflict(DomainError):
 
 
 class SessionMoved(Unavailable):
-    """Since it was read it came to another memory, left the one it had, or was branched: it is to be read anew."""
+    """The session has joined or left a memory, or was branched, since it was read: it has to be read again."""
 
 
 class ResourceConflict(DomainError):

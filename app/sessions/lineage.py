@@ -34,7 +34,7 @@ SELECT key, branched_from, branched_at_seq, created_at FROM sessions
 WHERE id = ANY($1::uuid[]) AND branched_from IS NOT NULL
 """
 
-# What is older than a session of the parent's key is the branch of one before it.
+# A branch that is older than the session with its parent's key belongs to a former session of that key.
 ADOPT = """/* adopt_branches */
 UPDATE sessions s SET branched_from = gone.branched_from, branched_at_seq = least(s.branched_at_seq, gone.at_seq)
 FROM unnest($2::text[], $3::text[], $4::bigint[], $5::timestamptz[]) AS gone (key, branched_from, at_seq, created_at)

@@ -1,6 +1,6 @@
-"""The config and metadata of a PUT of a session or a resource: read, checked, and merged into what is there.
+"""Checks config and metadata of a PUT of a session or a resource, and merges them into the stored ones.
 
-A null removes its key, but for ``buffer_every`` of a config, where null is a value: it switches buffering off.
+A null removes its key, except ``buffer_every`` of a config, where null is a value: it switches buffering off.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ async def read_given(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Config and metadata of a request, redacted and checked.
 
-    Raises Invalid, naming the key at fault; MetadataTooLarge where it is so whatever it is merged into.
+    Raises Invalid, naming the key at fault; MetadataTooLarge if the metadata alone is over the limit.
     """
     if flaw := await asyncio.to_thread(first_flaw, {"metadata": metadata, "config": config}):
         raise Invalid.at(flaw.pointer, flaw.detail)
@@ -50,12 +50,12 @@ def unset_of(values: dict[str, Any]) -> list[str]:
 
 
 def merged_config(row: str, *, given: str, off: str, unset: str) -> str:
-    """What becomes of a row's config, as SQL of these three of what is given."""
+    """The merged config of a row, as SQL. The arguments are SQL expressions of the given config's three parts."""
     return f"({row}.config || {given}) - {unset}::text[] || {off}"
 
 
 def check_metadata(merged: dict[str, Any], bytes_max: int) -> None:
-    """Raises MetadataTooLarge where what was merged into is larger than that."""
+    """Raises MetadataTooLarge if the merged metadata, as JSON, is larger than ``bytes_max``."""
     if len(dumps(merged)) > bytes_max:
         limit = f"{bytes_max} bytes of metadata (DAYBOOK_SESSIONS__METADATA_BYTES_MAX)"
         raise MetadataTooLarge.at("/metadata", f"a session or resource has at most {limit}")

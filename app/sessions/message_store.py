@@ -8,13 +8,13 @@ from app.sessions.errors import MessageErased, MessageNotFound
 from app.sessions.model import Kind, Message, MessageFilter, Role, Trust
 from app.sessions.store import SessionRecord
 
-# By their values: a look-up takes a fifth of an enum's call, and a context makes three for each message.
+# The enums by value: a look-up takes a fifth of the enum's call, and a context makes three for each message.
 KINDS = {kind.value: kind for kind in Kind}
 ROLES = {role.value: role for role in Role}
 TRUSTS = {trust.value: trust for trust in Trust}
 
-# One after the other, until their bytes are enough: what is not sent is not read. Postgres tells how long a json is
-# only by reading it. What is asked for is hidden from the planner, which would plan each call anew.
+# Reads one message after the other until the page has enough bytes, as Postgres has to read a json to tell its length.
+# ``(SELECT $1)`` hides an argument from the planner, which would otherwise make a plan for each call.
 _MESSAGES = """/* {name} */
 WITH RECURSIVE page AS (
   SELECT {from_}::bigint AS seq, 0 AS place, 0::bigint AS bytes
@@ -79,7 +79,7 @@ async def message_within(tx: Tx, session: UUID, message_id: str) -> Message | No
 
 
 def there(message: Message | None, key: str, message_id: str) -> Message:
-    """The message that was looked for. Raises MessageNotFound, and MessageErased where nothing is left of it."""
+    """The message, if it was found and is not erased. Raises MessageNotFound, MessageErased."""
     if message is None:
         raise MessageNotFound.by_id(key, message_id)
     if message.erased_at is not None:
@@ -115,6 +115,6 @@ class MessageStore:
             return await message_within(connection, session, message_id)
 
     async def by_id(self, session: UUID, message_ids: Sequence[str]) -> dict[str, Message]:
-        """Those that there are; whether they are sealed is not looked up."""
+        """The stored ones among ``message_ids``, by id. ``sealed`` is not looked up, and False."""
         rows = await self._database.fetch(MESSAGES_BY_ID, session, message_ids)
         return {row["id"]: message_of(row) for row in rows}

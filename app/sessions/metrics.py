@@ -1,4 +1,4 @@
-"""Counters of what is appended, and of what the agents say their own model calls used."""
+"""Prometheus counters of appended messages, the tokens that agents report, erasures and removals by retention."""
 
 from typing import Literal, TypeAlias
 
@@ -10,7 +10,7 @@ Erasable: TypeAlias = Literal["message", "session", "resource"]
 
 
 class SessionMetrics:
-    """With no registry it counts for nobody."""
+    """Without a registry the counters are not exported."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self._messages = Counter("daybook_messages_appended", "Messages stored", registry=registry)

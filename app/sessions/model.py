@@ -1,7 +1,7 @@
-"""What was said: a session's messages as values.
+"""Value types of the message log: messages, their parts, a memory's counters, and the ports to the floors above.
 
 A part is a JSON object with a ``type``; the neutral types are those of ``PartType``. Fields beyond the neutral ones
-are kept as they came, so that a part survives a round trip to the provider it came from (api.md, Messages).
+are kept as they came, so that a part survives a round trip to its provider (api.md, Messages).
 """
 
 from collections.abc import Iterable
@@ -16,8 +16,8 @@ from app.llm.port import Usage
 Part: TypeAlias = dict[str, Any]
 
 SEQ_MAX = 2**63 - 1
-BEFORE_ALL = UUID(int=0)  # what goes over all sessions, in the order of their ids, begins after it
-MESSAGES_MOST = 10_000  # that a request may be allowed to have: of a longer list no more is read
+BEFORE_ALL = UUID(int=0)  # less than any session's id: where an iteration over all sessions begins
+MESSAGES_MOST = 10_000  # the upper bound of the setting ``messages_max``: of a longer list no more is read
 
 
 class PartType(StrEnum):
@@ -29,7 +29,7 @@ class PartType(StrEnum):
     FILE = "file"  # url | data, media_type, name
 
 
-_TEXT = PartType.TEXT.value  # asked of an enum a value takes as long as the part
+_TEXT = PartType.TEXT.value  # looking up an enum's value takes as long as making the part
 
 
 def text_part(text: str) -> Part:
@@ -37,12 +37,12 @@ def text_part(text: str) -> Part:
 
 
 def is_part(value: Any) -> bool:
-    """Whether a JSON value, in a tool's output or a file's content, is a part of its own."""
+    """Whether a JSON value within a tool's output or a file's content is itself a part."""
     return isinstance(value, dict) and value.get("type") in PartType.__members__.values()
 
 
 def text_of(parts: Iterable[Part]) -> str:
-    """What is said in words, without reasoning, calls and results."""
+    """The texts of the text parts, joined by line breaks."""
     return "\n".join(str(part.get("text") or "") for part in parts if part.get("type") == PartType.TEXT)
 
 
@@ -72,11 +72,11 @@ class Trust(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class Message:
-    """One stored message. Nobody changes one: it is not frozen as a context makes hundreds, in a third of the time.
+    """One stored message. Never mutated; not frozen, as a context makes hundreds, in a third of the time.
 
     ``seq`` is its gap-free number in the session, from 1. ``tokens`` is counted once, at append. ``observe`` is False
-    for what the memory skips: system messages, control text, and what the caller asked to leave out. A summary stands
-    for the messages up to ``up_to_seq``. Of a message with ``erased_at`` only its place is left.
+    for what the memory skips: system messages, control text, and what the caller asked to leave out. A summary
+    replaces the messages up to ``up_to_seq``. A message with ``erased_at`` is a tombstone without content.
     """
 
     seq: int
@@ -97,13 +97,13 @@ class Message:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether what it says is neither the user's word nor the operator's."""
+        """Whether its content comes from a tool or a stranger, not from the user or the operator."""
         return self.role is Role.TOOL or self.trust in {Trust.TOOL, Trust.EXTERNAL}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage:
-    """A message as it is to be stored: read from the wire, counted and hashed. ``created_at`` None is now."""
+    """A message to store: normalised, counted and hashed. ``created_at`` None: now."""
 
     id: str
     kind: Kind
@@ -120,7 +120,7 @@ class NewMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageFilter:
-    """Which messages of a session: ``after`` and ``before`` are seqs, both exclusive; ``until`` is exclusive too."""
+    """A filter of a session's messages: ``after`` and ``before`` are exclusive seqs; ``until`` is exclusive too."""
 
     after: int = 0
     before: int = SEQ_MAX
@@ -139,19 +139,19 @@ class MessageFilter:
 
     @property
     def last(self) -> int:
-        """The last seq that is wanted."""
+        """The last seq of the range, in the filter's order."""
         return self.after + 1 if self.descending else self.before - 1
 
     def goes_on(self, seq: int, *, last_seq: int) -> bool:
-        """Whether a message after this one, in the filter's order, may be wanted."""
+        """Whether the range goes on after ``seq``, in the filter's order."""
         return seq - 1 > self.after if self.descending else seq < min(self.before - 1, last_seq)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorUsage(Usage):
-    """The agent's own last model call; ``input_tokens`` includes those read from the cache and those written to it.
+    """Tokens of the agent's own last model call; ``input_tokens`` includes cache reads and cache writes.
 
-    ``cost_usd`` is None where the price of the model is not known.
+    ``cost_usd`` is None if the price of the model is not known.
     """
 
     model: str | None = None
@@ -159,10 +159,10 @@ class ActorUsage(Usage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDefaults:
-    """What an append needs of the service's memory rules; a session's own config overrides the last three.
+    """The service's memory rules that an append needs; a session's own config overrides the last three.
 
-    ``wake_tokens``: pending tokens at which a new memory is looked at. ``early_tokens``: how much observed ahead is
-    worth activating when the provider's cache is cold.
+    ``wake_tokens``: pending tokens at which a new memory becomes due. ``early_tokens``: buffered tokens that are worth
+    activating when the provider's cache is cold.
     """
 
     wake_tokens: int
@@ -174,10 +174,10 @@ class MemoryDefaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueState:
-    """Where a memory stands in the queue of work.
+    """The state of a memory in the work queue.
 
     ``due``: it can be claimed now (``due_at <= now`` by the database's clock), so a lease, if any, has run out.
-    ``attempts``: failures in a row. ``paused``: a cap on cost is reached.
+    ``attempts``: consecutive failures. ``paused``: a cap on cost is reached.
     """
 
     due: bool
@@ -199,10 +199,10 @@ class MemoryCounters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone:
-    """Sessions that are locked and being deleted, by all the names under which something is kept of them.
+    """Sessions that are locked and being deleted, by every id and key under which rows belong to them.
 
     ``resource_id``: set if the resource is deleted with all its sessions. ``shared_memory``: a memory that other
-    sessions keep, so not one of the ``memories`` to delete.
+    sessions still use, so not one of the ``memories`` to delete.
     """
 
     tenant: str
@@ -213,26 +213,26 @@ class Gone:
     shared_memory: UUID | None = None
 
     def beside(self, shared: UUID | None) -> Self:
-        """The same, where other sessions go on with this memory; None: none does."""
+        """The same without deleting the memory ``shared``, which other sessions still use; None: no memory is."""
         return self if shared is None else replace(self, memories=(), shared_memory=shared)
 
 
 class Reader(Protocol):
-    """What was made of messages by who reads them, floors above. The caller holds the lock of the session's row."""
+    """A store of what floors above derive from messages. The caller holds the lock of the session's row."""
 
     async def forget_from(self, tx: Any, session: UUID, seq: int) -> None:
-        """Forget the messages from ``seq`` on; they are read anew."""
+        """Delete what was derived from the messages from ``seq`` on; message ``seq`` is being replaced."""
 
 
 class SearchIndex(Reader, Protocol):
-    """What was made of messages to find them by."""
+    """The search index over messages."""
 
     async def forget_messages(self, tx: Any, session: UUID, *, from_seq: int, to_seq: int) -> None:
-        """Forget what these messages say, for good."""
+        """Remove these messages from the index for good."""
 
 
 class MemoryPort(Protocol):
-    """What the message log needs of the memory, which lives a floor above and is handed in by ``main``."""
+    """The memory as the message log uses it; it lives a floor above, and ``main`` hands it in."""
 
     @property
     def defaults(self) -> MemoryDefaults: ...
@@ -241,10 +241,10 @@ class MemoryPort(Protocol):
         """The ``memory`` object of an append's answer."""
 
     def check_config(self, config: dict[str, Any]) -> dict[str, Any]:
-        """The session's config, read and checked. Raises Invalid."""
+        """Parse and check a session's config. Raises Invalid."""
 
     def wake(self, memory_id: UUID) -> None:
-        """Hurry: an append has made this memory due. Never waits, never fails."""
+        """Tell the engine that this memory is due. Never waits, never fails."""
 
     async def idle(self, memory_id: UUID, wait_ms: int) -> bool:
-        """Wait until there is nothing to do for this memory; False when the time ran out."""
+        """Wait until this memory has nothing to do; False if ``wait_ms`` ran out first."""

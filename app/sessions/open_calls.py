@@ -1,6 +1,6 @@
-"""Calls that wait for their results, and which call a result belongs to. Pure.
+"""Matches tool results with the open calls that they answer. Pure.
 
-They are matched by id. If an id is used again, the calls of the newest message count, in their order; those of an
+Calls are matched by id. If an id is used again, the calls of the newest message count, in their order; those of an
 earlier message stay without a result. Gemini may leave out the id of the call, of the result or of both. Such a result
 belongs to the call of its tool with the same number if there is one, else to the oldest one.
 """
@@ -17,17 +17,17 @@ T = TypeVar("T")
 
 
 class OpenCalls(Generic[T]):
-    """``T`` is what is held of a call until its result comes."""
+    """The calls without a result. ``T``: the value that is kept with a call until its result comes."""
 
     def __init__(self) -> None:
         self._numbers = count()
-        self._calls: dict[int, tuple[int, str, str, T]] = {}  # message, id, name, what is held
-        # A plain dict looks for its first past all that were taken from it.
+        self._calls: dict[int, tuple[int, str, str, T]] = {}  # message, id, name, kept value
+        # Not a plain dict: finding its first key scans past all the deleted ones.
         self._by_id: defaultdict[str, OrderedDict[int, None]] = defaultdict(OrderedDict)
         self._by_name: defaultdict[str, OrderedDict[int, None]] = defaultdict(OrderedDict)
 
     def called(self, call: Part, held: T, *, message: int) -> None:
-        """``message`` tells the messages apart."""
+        """Open a call. ``message``: the number of its message."""
         call_id = str(call.get("id") or "")
         tool = tool_of(call_id)
         name = str(call.get("name") or "") if tool is None else tool
@@ -40,7 +40,7 @@ class OpenCalls(Generic[T]):
         self._by_id[call_id][number] = self._by_name[name][number] = None
 
     def answered(self, result: Part) -> T | None:
-        """What is held of its call, which waits no longer; None where none waits for it."""
+        """Close the call that this result answers. Answers the value kept with it; None if no open call matches."""
         result_id = str(result.get("tool_call_id") or "")
         tool = tool_of(result_id)
         found = self._by_id.get(result_id) or (None if tool is None else self._by_name.get(tool))
@@ -51,7 +51,7 @@ class OpenCalls(Generic[T]):
             self._taken(number)
 
     def held(self) -> Iterable[T]:
-        """Of all that wait, oldest first."""
+        """The values of all open calls, oldest first."""
         return [held for *_, held in self._calls.values()]
 
     def _taken(self, number: int) -> T:

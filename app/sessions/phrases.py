@@ -2,7 +2,7 @@
 
 A message closes a topic if it says nothing else: each of its clauses is a closing phrase or a courtesy. It opens one if
 its first clause beside courtesies is an opening phrase. So "that's all, thanks" closes one, and neither "is that all?"
-nor "I had bread, that's all" does. Rather a topic's end missed than a sentence taken for one.
+nor "I had bread, that's all" does. To miss the end of a topic is better than to take a sentence for one.
 """
 
 import re
@@ -90,9 +90,10 @@ COURTESIES: Final = frozenset(
     .split("|")
 )
 
-CHARS_MAX: Final = 200  # of a message that does nothing but close a topic, and of the head of one that opens another
+CHARS_MAX: Final = 200  # of a message that closes a topic, and of the head of one that opens another
 _COURTEOUS: Final = lazy_pattern(any_of(COURTESIES))
-# How every message that turns to or from a topic begins, and hardly any other: each append asks for it, the first too.
+# A quick test for every append: how all messages begin that open or close a topic, and hardly any other. Compiled at
+# import, as the first append needs it.
 _TURNING: Final = re.compile(
     rf"(?:{any_of(COURTESIES)}(?!\w)|\W)*+{any_of(CLOSING | OPENING | frozenset(OPENING_WITH))}"
 )
@@ -108,7 +109,7 @@ def turns(text: str) -> bool:
 
 
 def closes(text: str) -> bool:
-    """Whether a user's message says that a topic is done with, and nothing else."""
+    """Whether a user's message closes a topic and says nothing else."""
     if len(text) > CHARS_MAX:
         return False
     said = [clause for clause in _clauses(text) if not _is_courteous(clause)]
@@ -116,7 +117,7 @@ def closes(text: str) -> bool:
 
 
 def opens(text: str) -> bool:
-    """Whether a user's message begins by turning to another topic."""
+    """Whether a user's message begins by opening another topic."""
     first = next((clause for clause in _clauses(text[:CHARS_MAX]) if not _is_courteous(clause)), "")
     return first in OPENING or first.startswith(OPENING_WITH)
 
@@ -127,7 +128,7 @@ def _is_courteous(clause: str) -> bool:
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """The clauses in lower case and without punctuation; one that asks keeps its mark, and so is no phrase."""
+    """The clauses in lower case and without punctuation; a question keeps its mark, so that it matches no phrase."""
     for found in _CLAUSE.finditer(_plain(text)):
         clause = found[0].strip().rstrip(".,;:!…。、，；：！—–،؛।").rstrip()
         if clause:

@@ -1,4 +1,4 @@
-"""Messages off the wire: checked, normalised, redacted, counted and hashed. Pure."""
+"""Reads the messages of a request: checks, normalises, redacts, counts and hashes them. Pure."""
 
 import secrets
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import MessageIn
 from app.sessions.wire import WireError, content_hash, default_trust, first_flaw, normalise, observable
 
-ID_BYTES = 16  # of an id that a message is given
+ID_BYTES = 16  # random bytes of a generated message id
 
 
 def read_messages(
@@ -29,7 +29,7 @@ def read_messages(
 
 
 def _ids(idempotency_key: str | None, count: int) -> list[str]:
-    """Ids for messages without one of their own; the random ones are cut from one call for random bytes."""
+    """Fallback ids for messages without their own; the random ones are cut from one call for random bytes."""
     if idempotency_key is not None:
         return [f"{idempotency_key}:{index}" for index in range(count)]
     digits = secrets.token_hex(ID_BYTES * count)
@@ -50,7 +50,7 @@ def read_message(
     """
     raw: dict[str, object] = dict(message.model_extra or {})
     if message.id is not None:
-        raw["id"] = message.id  # an item of OpenAI's Responses has it as its own
+        raw["id"] = message.id  # an item of OpenAI's Responses API has its own id there
     _check_metadata(message, at)
     try:
         seen = normalise(raw)

@@ -1,7 +1,6 @@
-"""Whether a message that is sent again is the one that is stored: in another shape, or but for what was redacted. Pure.
+"""Recognises a message sent again that differs from the stored one only in its shape or in what was redacted. Pure.
 
-An agent that sends all of its messages again may send one as it is listed; or redaction was switched on, off or changed
-since.
+An agent that sends all its messages again may send one as it is listed; or redaction was switched on, off or changed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,28 +11,27 @@ from app.sessions.model import Message, NewMessage, Part, PartType
 from app.sessions.redacting import SIGNATURES, redacted_parts
 from app.sessions.wire import content_hash
 
-INTEGER_END = 2.0**63  # that JSON is written of here
+INTEGER_END = 2.0**63  # below it, a float that is whole is compared as an integer
 VALUES = ("arguments", "output")
 
 
 def hashes_said_again(
     messages: Sequence[NewMessage], stored: Mapping[str, Message], redact: Redact | None
 ) -> dict[str, bytes]:
-    """The stored hashes of those that are said again, by their ids."""
+    """The stored hashes of the messages that repeat a stored one, by id."""
     pairs = ((new, stored[new.id]) for new in messages if new.id in stored)
     return {new.id: old.content_hash for new, old in pairs if _is_said_again(new, old, redact)}
 
 
 def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool:
-    """Whether both are stored alike after the old message, too, is redacted by today's rules.
+    """Whether both are the same once the old message, too, is redacted by today's rules.
 
-    Or but for what was redacted of the old one, by a hook for instance that takes out less today, or before redaction
-    was switched off.
+    They may differ in what was redacted of the old one: a hook may take out less today, or redaction is switched off.
 
-    A message may come in another shape than the first time: as it is listed, for instance. A call of the Responses API
-    is hashed with the tool's name, which its stored message has only in its parts, and a message of that API has its id
-    in its parts too. JSON has one kind of number: what kept the message meanwhile may write 1.0 as 1. And an SDK dumps
-    each field that it knows: a newer one, or the same told otherwise, has other fields that are null.
+    They may differ in shape too, e.g. if the new one is sent as it is listed. A call of the Responses API is hashed
+    with the tool's name, which the stored message has only in its parts, and a message of that API has its id in its
+    parts too. JSON has one kind of number: whoever kept the message may write 1.0 as 1. An SDK dumps each field that it
+    knows: another version, or other options, give other fields that are null.
     """
     parts = tuple(old.parts) if redact is None else redacted_parts(old.parts, redact)
     if content_hash(old.role, old.name, parts) == new.content_hash:
@@ -49,7 +47,7 @@ def _without_id(parts: Sequence[Part], message_id: str) -> tuple[Part, ...]:
 
 
 def _set(part: Part) -> Part:
-    """Without what is null in it, and without an object in which all is. What a tool is told, or tells, stays."""
+    """The part without nulls and empty objects; arguments and output stay as they are."""
     found = {name: value if name in VALUES else _set_within(value) for name, value in part.items() if value is not None}
     return {name: value for name, value in found.items() if value != {} or name in VALUES}
 
@@ -76,12 +74,12 @@ def _numbered(value: Any) -> Any:
 
 
 def _is_marked(parts: Sequence[Part]) -> bool:
-    """Whether something of them was redacted."""
+    """Whether a redaction mark stands in the parts."""
     return MARK.search(str(parts)) is not None
 
 
 def says_again(stored: Any, sent: Any) -> bool:
-    """Whether it is what was stored but for the marks in it, as of what is redacted by other rules today."""
+    """Whether ``sent`` is ``stored``, in which each redaction mark stands for any text."""
     match stored, sent:
         case str(), str():
             return stored == sent or (MARK.search(stored) is not None and _fits(MARK.split(stored), sent))
@@ -90,7 +88,7 @@ def says_again(stored: Any, sent: Any) -> bool:
             return kept == stored.keys() and all(says_again(stored[name], sent[name]) for name in kept)
         case ((list() | tuple()), (list() | tuple())):
             return len(stored) == len(sent) and all(map(says_again, stored, sent))
-    return type(stored) is type(sent) and bool(stored == sent)  # 1 is no true
+    return type(stored) is type(sent) and bool(stored == sent)  # True == 1
 
 
 def _fits(pieces: Sequence[str], text: str) -> bool:
@@ -108,5 +106,5 @@ def _fits(pieces: Sequence[str], text: str) -> bool:
 
 
 def _signatures_gone(part: Part) -> set[str]:
-    """Which of thinking are not there."""
+    """The signatures that a reasoning part lacks, as redaction removes them."""
     return set(SIGNATURES) - part.keys() if part.get("type") == PartType.REASONING else set()

@@ -1,4 +1,4 @@
-"""Redacts what a message says. Pure.
+"""Redacts the parts of a message. Pure.
 
 Ids, names and types stay as they are, and so do the bytes of images and files, and what a provider signed or encrypted.
 """
@@ -15,14 +15,14 @@ KEPT = frozenset(
         *("data", "signature", "thoughtSignature", "encrypted_content", "encrypted_index"),
     }
 )
-# And in the objects of compatible servers: of a thought, which may be encrypted, and of a call.
+# Kept within the objects of compatible servers: the signatures of thoughts and calls, and encrypted thoughts.
 SIGNED = {
     (PartType.REASONING, "details"): frozenset({"data", "signature"}),
     (PartType.TOOL_CALL, "extra_content"): frozenset({"thought_signature"}),
     (PartType.TOOL_CALL, "provider_specific_fields"): frozenset({"thought_signature"}),
 }
 JSON_FIELDS = frozenset({"arguments", "output", "content"})
-SIGNATURES = ("signature", "details")  # of thinking that was redacted; it has none of them any more
+SIGNATURES = ("signature", "details")  # removed from reasoning that was redacted
 DATA_URL = "data:"
 
 
@@ -39,7 +39,7 @@ def _part(part: Part, redact: Redact) -> Part:
     redacted = {key: changed.get(key, value) for key, value in part.items()}
     if part["type"] == PartType.REASONING and changed != said:
         # A provider refuses thinking that is not what it signed; without the signature it is not sent back.
-        for name in SIGNATURES:  # ``details``: where compatible servers have it, with others that led to it
+        for name in SIGNATURES:  # ``details``: where compatible servers put it
             redacted.pop(name, None)
     return redacted
 
@@ -53,7 +53,7 @@ def _field(key: str, value: Any, redact: Redact) -> Any:
 
 
 def _unsigned(value: Any, redacted: Any, signed: Collection[str]) -> Any:
-    """What was redacted of a value, with the texts of such fields in it as they were."""
+    """The redacted value, in which the texts of ``signed`` fields are restored from ``value``."""
     match value:
         case dict() if signed:
             return {

@@ -1,7 +1,7 @@
-"""A turn being streamed: a message is replaced as long as the memory has not noted it (api.md, Messages).
+"""Replaces a message, such as a turn being streamed, as long as it is not sealed (api.md, Messages).
 
-One transaction under the session's lock. No new epoch is taken, or a turn that is streamed for long would undo every
-step that runs meanwhile: a step compares what it read with what is there when it records (docs/decisions/0014).
+One transaction under the session's lock. It takes no new lease epoch, or a turn that is streamed for long would undo
+every step that runs meanwhile: a step compares what it read with what is stored when it records (docs/decisions/0014).
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from app.sessions.schemas import MessageIn
 from app.sessions.store import session_id
 
 PAIRED = frozenset({Kind.TOOL_CALL, Kind.TOOL_RESULT})
-COMPARED = ("kind", "role", "name", "parts", "observe", "trust", "content_hash")  # which both kinds of message have
+COMPARED = ("kind", "role", "name", "parts", "observe", "trust", "content_hash")  # of Message and NewMessage
 
 
 class Replacing:
@@ -41,7 +41,7 @@ class Replacing:
         self._redaction = redaction
 
     async def replace(self, *, tenant: str, key: str, message_id: str, body: MessageIn, body_bytes: int) -> Message:
-        """Put another message in the place of one, under its seq, and at its time if the body tells none.
+        """Replace a message; it keeps its seq, and its time if the body has none.
 
         What is stored already is answered, sealed or not. Raises SessionNotFound, MessageNotFound, MessageErased,
         MessageSealed, Invalid, MessageTooLarge.
@@ -52,12 +52,12 @@ class Replacing:
             if log is None:
                 raise SessionNotFound(key)
             old = await _replaceable(tx, log, key, message_id)
-            if _is_stored(old, new):  # as when the answer was lost; it may have been sealed since
+            if _is_stored(old, new):  # e.g. the answer was lost; it may have been sealed since
                 return old
             if old.sealed:
                 detail = f"message '{message_id}' is part of an observation; append what changed as a new one"
                 raise MessageSealed(detail)
-            look = log.ended or _look(old, new)  # what it says now is to be read for facts
+            look = log.ended or _look(old, new)  # its new content has to be read for facts
             due = await replacing_store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=look)
             replaced = await replacing_store.replace(tx, log, old, new)
             for reader in self._readers:
@@ -93,5 +93,5 @@ def _weight(message: Message | NewMessage) -> int:
 
 
 def _look(old: Message, new: NewMessage) -> bool:
-    """Whether what can be observed may be other than before, though no threshold is reached."""
+    """Whether the memory has to look again although no tokens were added: what can be observed may have changed."""
     return old.kind is not new.kind or new.kind in PAIRED or _weight(new) < _weight(old)

@@ -1,4 +1,4 @@
-"""The SQL of a message that is replaced: its log is locked, what is pending counted anew, the message put."""
+"""The SQL that replaces a message: locks its log, adjusts the pending tokens, and stores the new content."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -12,7 +12,7 @@ LOCK_LOG = """/* lock_log */
 SELECT id AS session_id, memory_id, ended_at IS NOT NULL AS ended FROM sessions WHERE id = $1 FOR UPDATE
 """
 
-# A look is asked for where an append would make none, as nothing grew: what waited may be no longer what it was.
+# ``look`` makes the memory due though no tokens were added: the pending messages may have changed.
 RECOUNT = f"""/* recount */
 UPDATE memories m SET pending_tokens = m.pending_tokens + $2,{woken(grown="$2", look="$3")}
 WHERE id = $1 RETURNING {DUE}
@@ -40,18 +40,18 @@ class LockedLog:
 
 
 async def lock(tx: Tx, session: UUID) -> LockedLog | None:
-    """None for a session never seen."""
+    """Lock the session's row; None for a session never seen."""
     row = await tx.fetchrow(LOCK_LOG, session)
     return None if row is None else LockedLog(**row)
 
 
 async def recount(tx: Tx, log: LockedLog, *, pending_tokens: int, look: bool) -> bool:
-    """Change the pending tokens by so many, as an append would. Answers whether the memory is due now."""
+    """Add ``pending_tokens``, which may be negative, as an append would. Answers whether the memory is due now."""
     return bool(await tx.fetchval(RECOUNT, log.memory_id, pending_tokens, look))
 
 
 async def replace(tx: Tx, log: LockedLog, old: Message, new: NewMessage) -> Message:
-    """Put ``new`` in the place of ``old``, which is not sealed. The running sums after it move with its size."""
+    """Replace ``old``, which is not sealed, by ``new``, and adjust the running sums after it."""
     row = await tx.fetchrow(
         REPLACE,
         log.session_id,

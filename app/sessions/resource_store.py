@@ -1,4 +1,4 @@
-"""The SQL of what is kept of a resource itself. As a module it is a ``Keeper`` of what is deleted with the resource."""
+"""The SQL of a resource's own row. The module is a ``Keeper``, which deletes the row with the resource."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ ON CONFLICT (tenant, id) DO UPDATE SET
 RETURNING id AS resource_id, config, metadata, created_at, updated_at, (xmax = 0) AS created
 """  # noqa: S608 - our own text
 
-# One that was never put is there since its first session or fact.
+# A resource that was never put exists since its first session or fact.
 RESOURCE = """/* resource */
 SELECT id AS resource_id, config, metadata, created_at, updated_at FROM resources WHERE tenant = $1 AND id = $2
 UNION ALL
@@ -27,7 +27,7 @@ SELECT $2, '{}', '{}', min(created_at), min(created_at) FROM (
 ) AS known WHERE NOT EXISTS (SELECT FROM resources WHERE tenant = $1 AND id = $2) HAVING count(*) > 0
 """
 
-# One of which nothing was said was made in this transaction, to be locked.
+# A row that this transaction made, only to lock it, is not counted.
 FORGET_RESOURCE = """/* forget_resource */
 WITH gone AS (DELETE FROM resources WHERE tenant = $1 AND id = $2 RETURNING created_at)
 SELECT count(*) FILTER (WHERE created_at < now()) AS resources FROM gone
@@ -51,7 +51,7 @@ async def resource(tx: Tx, tenant: str, resource_id: str) -> Resource | None:
 async def put(
     tx: Tx, tenant: str, resource_id: str, *, config: dict[str, Any], metadata: dict[str, Any]
 ) -> tuple[Resource, bool]:
-    """Create it or merge into it; answers it and whether it is new."""
+    """Create the resource or merge into it; answers it and whether it is new."""
     values = (set_of(config), off_of(config), unset_of(config), set_of(metadata), unset_of(metadata))
     row = dict(await tx.fetchrow(PUT_RESOURCE, tenant, resource_id, *values))
     created: bool = row.pop("created")
@@ -59,5 +59,5 @@ async def put(
 
 
 async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
-    """It goes with the resource alone, not with any of its sessions."""
+    """Delete the row if the resource itself is deleted, not just sessions. Answers the number of rows by table."""
     return dict(await tx.fetchrow(FORGET_RESOURCE, gone.tenant, gone.resource_id))

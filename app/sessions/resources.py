@@ -1,4 +1,4 @@
-"""Resources: whose sessions they are, with the config of the memory that these may share (api.md, Sessions)."""
+"""Resources: owners of sessions, with metadata and the config of a shared memory (api.md, Sessions)."""
 
 from typing import Any
 

@@ -71,7 +71,7 @@ def _resources(request: Request) -> Resources:
 
 
 async def _usual_append(request: Request) -> Response | None:
-    """Messages as JSON and nothing beside them: no parameter, no Idempotency-Key."""
+    """Append without FastAPI's parsing; None unless the request has only JSON, no parameter, no Idempotency-Key."""
     key = request.path_params["key"]
     if request.scope["query_string"] or "idempotency-key" in request.headers or not SESSION_KEY.fullmatch(key):
         return None
@@ -122,7 +122,7 @@ async def list_messages(
     For one page at most `DAYBOOK_SESSIONS__LOOKED_MAX` messages are examined, so a filtered page may be empty and still
     have a `next_cursor`. A page ends with the message that brings it to `DAYBOOK_SESSIONS__PAGE_BYTES_MAX`.
     """
-    # One order of them is another list than the other, and so are those of another session.
+    # A cursor is only valid for the same order of the same session's messages.
     path = f"{request.url.path}?order={query.order}&conversation={query.conversation or key}"
     wanted = _message_filter(query, path)
     found, last = await _service(request).messages(
@@ -258,13 +258,13 @@ async def list_sessions(tenant: Tenant, request: Request, query: Annotated[Sessi
 
 
 def _page(found: Sequence[Message], cursor: str | None) -> bytes:
-    """The body as MessagePage describes it, written message by message, between which others get a turn."""
+    """The body of a MessagePage, serialised message by message, between which other threads get a turn."""
     items = b",".join(message_out(message).model_dump_json().encode() for message in found)
     return b'{"items":[' + items + b'],"next_cursor":' + dumps(cursor) + b"}"
 
 
 def _appended(key: str, result: AppendResult, summary: dict[str, Any]) -> Response:
-    """The body as AppendOut describes it, written at once."""
+    """The body of an AppendOut, serialised without the model."""
     stored = [{"id": m.id, "seq": m.seq, "kind": m.kind, "tokens": m.tokens} for m in result.messages]
     replayed = sum(message.replayed for message in result.messages)
     answer = {"session": key, "messages": stored, "replayed": replayed, "memory": summary}

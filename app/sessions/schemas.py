@@ -21,11 +21,11 @@ MESSAGE_ID_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,200}$"
 IDEMPOTENCY_KEY_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,190}$"
 SESSION_KEY = lazy_pattern(rf"(?!\.{{1,2}}$){KEY_PATTERN}")
 
-STORABLE_PATTERN = r"^[^\x00]*$"  # Postgres has no text with a NUL to compare with
+STORABLE_PATTERN = r"^[^\x00]*$"  # text in Postgres cannot hold a NUL
 
 WAIT_MS_MAX = 60_000
 
-# A session's, a resource's, an artifact's: in a path, or where it is given to be in one.
+# The key of a session, resource or artifact: in a path, or in a body and later in a path.
 Name = Annotated[str, Field(pattern=KEY_PATTERN), AfterValidator(in_a_path)]
 Key = Annotated[
     str,
@@ -42,15 +42,15 @@ IdempotencyKey = Annotated[
     Annotated[str, Field(pattern=IDEMPOTENCY_KEY_PATTERN), AfterValidator(in_a_path_with_more)] | None,
     Header(description="Gives messages without an id the id `K:<index>`"),
 ]
-# The words of the memory, a floor above; a test compares them.
+# The statuses of the memory, which is a floor above; a test compares them.
 StatusName = Literal[
     "idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"
 ]
 WaitMs = Annotated[int, Query(ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")]
 
 
-# What the Agents SDK of OpenAI gives every item for which the model's server has no id: in Python (models/fake_id.py),
-# and in JavaScript (openaiItemIds.js).
+# The ids that OpenAI's Agents SDK gives every item for which the model's server has none: in Python
+# (models/fake_id.py), and in JavaScript (openaiItemIds.js).
 PLACEHOLDER_IDS = ("__fake_id__", "FAKE_ID")
 
 
@@ -73,7 +73,7 @@ class MessageIn(BaseModel):
 
 
 def _no_boolean(value: Any) -> Any:
-    """Python takes true for 1; some languages write whole numbers as 1.0, so the field is not strict."""
+    """Refuse booleans, which Python takes for 0 and 1. Not by a strict field, for some languages write 1 as 1.0."""
     if isinstance(value, bool):
         raise PydanticCustomError("int_type", "Input should be a valid integer")
     return value

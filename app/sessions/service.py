@@ -1,4 +1,4 @@
-"""What a caller can do with a session's log: append to it, read it, configure it."""
+"""The service of sessions: append and read messages, configure and list sessions."""
 
 import asyncio
 from collections.abc import Callable
@@ -35,16 +35,16 @@ from app.sessions.store import (
 )
 from app.sessions.usage import actor_usage
 
-READ_AT_ONCE = 10  # messages, of which each may have a megabyte
-UNSCHEDULED = ("idle", "disabled")  # may have no time at which to be looked at; every other status has one
+READ_AT_ONCE = 10  # messages, each of up to a megabyte
+UNSCHEDULED = ("idle", "disabled")  # statuses in which ``due_at`` may be null; in all others it is set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionConfig:
     """Limits (api.md): messages per append, bytes of one message as JSON, and of a session's metadata.
 
-    At most ``looked_max`` sessions, or messages of one, are examined for one page of a list, however few are found. A
-    page of messages ends with the one whose parts and metadata, as JSON, bring it to ``page_bytes_max``.
+    At most ``looked_max`` sessions, or messages of one, are examined for one page of a list, however few match. A page
+    of messages ends with the one whose parts and metadata, as JSON, bring it to ``page_bytes_max``.
     """
 
     messages_max: int = 100
@@ -55,7 +55,7 @@ class SessionConfig:
 
 
 class SessionService:
-    """``on_append`` is called with each session that got messages, and their number: by it the search index hears."""
+    """``on_append`` gets each session with new messages and their number: it tells the search index."""
 
     def __init__(  # noqa: PLR0913 - every part by its constructor
         self,
@@ -121,7 +121,7 @@ class SessionService:
     async def _recognised(
         self, session: UUID, messages: list[NewMessage], result: AppendResult, redact: Redact | None
     ) -> list[NewMessage]:
-        """The messages, with the stored hash for each that is the same in another shape, or but for redaction."""
+        """The messages, with the stored hash for each that differs from its stored one only in shape or redaction."""
         differing = [new for new, stored in zip(messages, result.messages, strict=True) if stored.differs]
         hashes: dict[str, bytes] = {}
         for at in range(0, len(differing), READ_AT_ONCE):
@@ -145,7 +145,7 @@ class SessionService:
             raise Invalid.at("/messages", detail)
         limit = self._config.message_bytes_max
         read = partial(read_messages, body.messages, idempotency_key, bytes_max=limit, redact=redact)
-        # A redaction may be an operator's hook, which takes its time.
+        # Redaction may call an operator's hook, which may be slow.
         return await offloaded(read, size=body_bytes if redact is None else UNKNOWN)
 
     async def get(self, tenant: str, key: str) -> SessionRecord:
@@ -187,7 +187,7 @@ class SessionService:
     async def _put(
         self, tenant: str, key: str, resource_id: str | None, *, config: dict[str, Any], metadata: dict[str, Any]
     ) -> tuple[SessionRecord, bool]:
-        """Decide by the session as it is read, and again if it has moved to another memory since."""
+        """Create the session or merge into it; decide anew if it has moved to another memory since it was read."""
         timezone, scope = self._memory.defaults.timezone, self._memory.defaults.scope
         for left in reversed(range(MOVES_MAX)):
             found = await self._store.get(tenant, key)
@@ -215,7 +215,7 @@ class SessionService:
     ) -> tuple[list[tuple[ListedSession, dict[str, Any]]], str | None]:
         """Sessions by key with their memory's summary, only those of ``status`` if it is given.
 
-        The database leaves out what cannot have the status; the memory tells which have it. Also answers the key after
+        The database filters out what cannot have the status; the memory's summary decides. Also answers the key after
         which more may be found, or None. ``looked_max`` bounds the search, so a page may hold few sessions or none.
         """
         scheduled = status not in {None, *UNSCHEDULED}
@@ -242,7 +242,7 @@ class SessionService:
     ) -> tuple[list[Message], int | None]:
         """Messages in the filter's order, and the seq after which more may be found, or None.
 
-        ``conversation``: those of this session, which shares its memory with the session. ``looked_max`` bounds the
+        ``conversation``: read this session instead, which shares the memory. ``looked_max`` bounds the
         search and ``page_bytes_max`` the page, so it may hold few messages or none. Raises SessionNotFound.
         """
         session = await self._read_from(tenant, key, conversation)
@@ -278,7 +278,7 @@ async def _priced(told: UsageIn) -> ActorUsage:
 
 
 def _refuse(result: AppendResult, resource_id: str | None, by_place: str | None) -> None:
-    """Raise the conflict that the statement found; it stored nothing then. ``by_place``: the Idempotency-Key."""
+    """Raise the conflict for which the append stored nothing. ``by_place``: the Idempotency-Key, if one was sent."""
     for index, message in enumerate(result.messages):
         at = f"/messages/{index}/id"
         if message.erased:
@@ -288,7 +288,7 @@ def _refuse(result: AppendResult, resource_id: str | None, by_place: str | None)
             if by_place is not None and message.id == f"{by_place}:{index}":
                 detail += "; the id is of the Idempotency-Key and the message's place in the request: take a new key"
             raise MessageConflict.at(at, detail)
-    # A retry of what is stored writes nothing, and so meets no condition of the statement.
+    # A retry of stored messages writes nothing, so the statement has not compared the resource.
     if any(message.seq is None for message in result.messages) or resource_id not in {None, result.resource_id}:
         raise _resource_conflict(resource_id)
 

@@ -1,6 +1,6 @@
-"""Which sessions have the memory of their resource, and which their own. Pure.
+"""Decides whether a session shares the memory of its resource or has its own. Pure.
 
-In resource scope there is one memory and one config (sharing_store.py).
+In scope ``resource`` all sessions of a resource have one memory and one config (sharing_store.py).
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ NO_RESOURCE = "a session shares the memory of its resource, and this one has non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharer:
-    """A session that is to have the memory of its resource."""
+    """A session that is to share the memory of its resource."""
 
     tenant: str
     session: UUID
@@ -43,10 +43,10 @@ def sharer_of(
     *,
     service_scope: str,
 ) -> Sharer | None:
-    """The session as one that is to share the memory of its resource; None if it is to have its own.
+    """The session as a sharer of its resource's memory; None if it is to have its own.
 
-    Without a resource it has its own, whatever the service's scope is. Raises Invalid where it is told to share
-    without one, and ScopeConflict where it has messages elsewhere.
+    Without a resource it has its own, whatever the service's scope is. Raises Invalid if it is to share without a
+    resource, and ScopeConflict if it has messages and its scope would change.
     """
     resource = resource_id or (found.resource_id if found else None)
     if config.get("scope") == RESOURCE and resource is None:
@@ -60,7 +60,7 @@ def sharer_of(
 
 
 def _scope(found: SessionRecord | None, config: dict[str, Any], service_scope: str) -> str:
-    """What the request says, else what the session has; of one without messages what it was told, or the service."""
+    """The request's scope, else the current one of a session with messages, else its config's or the service's."""
     if "scope" in config:
         return config["scope"] or service_scope
     if found is not None and found.last_seq:

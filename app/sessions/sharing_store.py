@@ -20,7 +20,7 @@ from app.sessions.sharing import RESOURCE, Sharer, shared_memory_id
 from app.sessions.store import SessionRecord
 from app.sessions.waking import ruled_anew
 
-MOVES_MAX = 20  # of a session by others while it is waited for, one look each; then the answer is 503
+MOVES_MAX = 20  # of a session by others while its lock is waited for; then the answer is 503
 SHARED = {"scope": RESOURCE}
 
 _MERGED = merged_config("r", given="$3", off="$4", unset="$5")
@@ -31,13 +31,13 @@ ON CONFLICT (tenant, id) DO UPDATE SET config = {_MERGED},
 RETURNING config, updated_at = now() AS changed
 """  # noqa: S608 - our own text
 
-# Those that are to follow, and the one that comes. Whoever makes another one waits for the resource's row. Where the
-# rules are what they were all follow them, and no memory is named.
+# Locks the sessions whose config is to change, and the one that joins; others can only join once the resource's row is
+# free. If the config is what it was, no session has to follow it, and no memory is passed.
 LOCK_SHARING = """/* lock_sharing */
 SELECT id FROM sessions WHERE memory_id = $1 AND config <> $3 OR id = $2 ORDER BY id FOR UPDATE
 """
 
-# Before its sessions, as by everybody who changes what they share.
+# Locked before its sessions, as by all who change what these share.
 LOCK_OWNER = "/* lock_owner */ SELECT id FROM resources WHERE tenant = $1 AND id = $2 FOR UPDATE"
 
 SHARED_WITH = """/* shared_with */
@@ -46,7 +46,7 @@ SELECT tenant, resource_id, memory_id FROM sessions WHERE id = $1 AND memory_id 
 
 SHARERS = "/* sharers */ SELECT id FROM sessions WHERE memory_id = $1"
 
-# Refused where it has not the memory ``$7`` any more, or messages, and would get another.
+# Refused if the session no longer has the memory ``$7``, or if it has messages and would get another memory.
 PLACE = """/* place_session */
 INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, anchor_date, waiting)
 VALUES ($1, $2, $3, $4, $5, (now() AT TIME ZONE $6)::date, true)
@@ -82,7 +82,7 @@ WITH gone AS (
 SELECT id FROM gone
 """
 
-# One that no session has any more, with what is left of those that were deleted: another may be made by its id.
+# Deletes a memory that no session has any more, with the notes of deleted sessions: a new one may get its id.
 FORGET_LONELY = """/* forget_lonely */
 WITH gone AS (
   DELETE FROM memories m WHERE id = $1 AND NOT EXISTS (SELECT FROM sessions WHERE memory_id = m.id) RETURNING id
@@ -96,8 +96,8 @@ SELECT count(*) FROM gone
 """
 
 
-# Whether a session that shares its memory has something to be looked at. A summary behind the cursor is passed with
-# what comes after it.
+# Whether a session that shares its memory needs a look. A summary right after the cursor alone needs none: the cursor
+# passes it with the messages after it.
 _WAITING = """memory_id <> id AND (
     next_seq - 1 > {observed_seq} + CASE WHEN summary_seq > {observed_seq} THEN 1 ELSE 0 END
     OR ended_at IS NOT NULL AND next_seq - 1 > {facts_seq})"""
@@ -165,7 +165,7 @@ def waiting(*, observed_seq: str = "observed_seq", facts_seq: str = "facts_seq")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A session that is locked with what belongs to it. ``shared``: its memory, if others have it too."""
+    """A locked session. ``shared``: its memory, if others have it too."""
 
     shared: UUID | None
 
@@ -173,18 +173,18 @@ class Held:
 async def hold_related(tx: Tx, session: UUID) -> Held | None:
     """Lock the session, all that share its memory, and the branches that descend from it.
 
-    What is deleted or erased of it may change their notes. None for a session never seen; one that is made afterwards
-    is not locked. Raises SessionMoved.
+    A deletion or an erasure may change their notes. None for a session never seen; one that is made afterwards is not
+    locked. Raises SessionMoved.
     """
     for left in reversed(range(MOVES_MAX)):
         try:
-            async with tx.transaction():  # with its end the resource that it left is let go
+            async with tx.transaction():  # a savepoint: its rollback frees the resource that the session has left
                 memory = await _held_memory(tx, session)
                 return await _held_related(tx, session, memory)
         except SessionMoved:
             if not left:
                 raise
-    raise AssertionError  # the last look returns or raises
+    raise AssertionError  # the last try returns or raises
 
 
 async def _held_related(tx: Tx, session: UUID, memory: UUID | None) -> Held | None:

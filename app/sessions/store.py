@@ -1,4 +1,4 @@
-"""The statements of sessions, but for those of an append, an end, an erasure and a deletion."""
+"""The SQL of sessions: put, get, list. An append, an end, an erasure and a deletion have stores of their own."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from app.sessions.model import MemoryCounters, QueueState
 from app.sessions.waking import DUE, PENDING_SECONDS, ruled_anew
 
 NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
-LOOKED_AT_ONCE = 200  # sessions that one statement of a list looks at
-# Since when nothing was said here. What was said last in a branch, or in what was imported, may be older than that is.
+LOOKED_AT_ONCE = 200  # sessions that one statement of a list examines
+# Since when a session is silent. The last message of a branch or an import may be older than the session itself.
 SILENT_SINCE = "greatest(last_active_at, created_at)"
-IDS_KEPT = 4_096  # of the sessions that are asked for again and again, at most a kilobyte each
+IDS_KEPT = 4_096  # of the sessions used last, at most a kilobyte each
 
 _MERGED = merged_config("s", given="$5", off="$6", unset="$9")
 
-# A change of the config is told from a PUT that leaves it as it was by the number it gets, so that two in flight, of
+# A PUT that changes the config raises ``config_changes``; one that leaves it as it was does not. So two at once, of
 # which the second does not see what the first stored, record one change each.
 PUT_SESSION = f"""/* put_session */
 WITH put AS (
@@ -51,8 +51,9 @@ SELECT put.*, (SELECT count(*) FROM look) AS due FROM put
 
 SESSION = "/* session */ SELECT * FROM sessions WHERE id = $1"
 
-# Of so many sessions, by key, those that are wanted, and the last of all: the next look begins after it.
-# The number is told, as the plan takes an unknown limit for a tenth of all; the tenant is not (context/store.py).
+# Of the next sessions by key those that are wanted, and the last one examined, after which the next look begins. Their
+# number is a literal, as the planner takes an unknown limit for a tenth of all rows; the tenant is hidden from it
+# (context/store.py).
 SESSIONS = f"""/* sessions */
 SELECT s.*, coalesce(m.pending_tokens, 0) AS pending_tokens, coalesce(m.observation_tokens, 0) AS observation_tokens,
        m.due_at, {DUE},
@@ -83,7 +84,7 @@ SELECT number, changed_at, from_seq, version AS memory_version, config FROM sess
 WHERE session_id = $1 AND number > $2 ORDER BY number LIMIT $3
 """
 
-# Of a memory ``m``, beside its id and a config: what ``counters_of`` reads.
+# The columns of a memory ``m`` that ``counters_of`` reads, beside its id and a config.
 COUNTED = f"m.pending_tokens, m.observation_tokens, m.due_at, {DUE}, m.lease_owner, m.lease_step, m.attempts, m.paused"
 
 COUNTERS = f"""/* counters */
@@ -94,7 +95,7 @@ FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 LIMIT 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
-    """``sealed_seq``: the messages up to there are noted, or are being made ready to be."""
+    """A session as stored. ``sealed_seq``: the messages up to it are observed or buffered."""
 
     id: UUID
     key: str
@@ -118,7 +119,7 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedSession:
-    """A session and where its memory stands; ``pending_seconds`` is the age of the oldest message not observed."""
+    """A session and its memory's state; ``pending_seconds`` is the age of the oldest message not observed."""
 
     session: SessionRecord
     memory: MemoryCounters
@@ -128,7 +129,7 @@ class ListedSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """Those wanted of the sessions looked at. ``last`` is the key of the last looked at; None: there are no more."""
+    """The matches among the sessions examined. ``last``: the key of the last examined; None: there are no more."""
 
     found: tuple[ListedSession, ...]
     last: str | None
@@ -136,7 +137,7 @@ class Looked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigChange:
-    """What a session's config was changed to, and from which message and version of the log on."""
+    """A session's config after a change, and the seq and the version of the log from which it holds."""
 
     number: int
     changed_at: datetime
@@ -162,7 +163,7 @@ def counters_of(row: Row) -> MemoryCounters:
 
 
 def queue_state_of(row: Row) -> QueueState:
-    """Also of a row without a memory, whose columns are then NULL."""
+    """The queue state of a row, also of one without a memory, whose columns are NULL."""
     return QueueState(
         due=row["due"],
         due_at=row["due_at"],
@@ -218,9 +219,9 @@ class SessionStore:
     ) -> tuple[SessionRecord, bool]:
         """Create or merge (``merging.py``).
 
-        Answers the session and whether it is new. Raises SessionMoved when it belongs to another resource, or has a
-        memory that is not ruled by its config; MetadataTooLarge where what was merged into is larger than that.
-        ``first`` is done before, in the same transaction, and answers whether it made the session.
+        Answers the session and whether it is new. Raises SessionMoved if it belongs to another resource, or if there is
+        a config and it shares its memory; MetadataTooLarge if the merged metadata is over ``metadata_bytes_max``.
+        ``first`` runs before, in the same transaction, and answers whether it made the session.
         """
         async with self._database.tx(of=session_id(tenant, key)) as tx:
             made = first is not None and await first(tx)
@@ -245,7 +246,7 @@ class SessionStore:
         return session_of(row), row["created"] or made
 
     async def counters(self, memory: UUID) -> MemoryCounters | None:
-        """None: no session has it any more."""
+        """The counters of a memory; None: no session has it any more."""
         row = await self._database.fetchrow(COUNTERS, memory)
         return None if row is None else counters_of(row)
 
@@ -258,7 +259,7 @@ class SessionStore:
     ) -> Looked:
         """Up to ``limit`` sessions by key, of the ``LOOKED_AT_ONCE`` after ``after``.
 
-        ``search`` is a part of the key, in any case. ``scheduled``: whose memory has a time at which to be looked at.
+        ``search`` is a part of the key, in any case. ``scheduled``: only those whose memory has a ``due_at``.
         """
         rows = await self._database.fetch(SESSIONS, tenant, resource_id, after, search, scheduled, limit)
         more = rows and (len(rows) == limit or rows[-1]["number"] == LOOKED_AT_ONCE)

@@ -1,8 +1,8 @@
 """The session's tables (architecture.md section 3): the schema of record; SQL at run time is in the stores.
 
 Sessions and messages are led by the session's id, so that they can be distributed by it. The rows an append updates
-leave room on their page, and none of the columns it changes is indexed, so that the update stays on the page (HOT); but
-where a session goes on that had ended.
+leave room on their page, and none of the columns it changes is indexed, so that the update stays on the page (HOT),
+except when an ended session goes on.
 """
 
 from datetime import date, datetime
@@ -36,14 +36,13 @@ class SessionRow(SQLModel, table=True):
 
     ``activated_seq`` was the newest message when ``observed_seq`` and ``tail_from_seq`` last moved, at an activation.
     ``cold_at`` is when an append last found the provider's cache cold: after an idle gap, or a change of the model.
-    ``summary_seq`` is the summary that the tail begins with; what it tells itself, without the notes, ends at
-    ``compacted_seq``. What was said up to ``expired_seq`` was removed by a retention rule. ``facts_seq`` is how far it
-    was read for facts of its resource.
-    ``config_changes`` is the ``number`` of the newest ``session_configs``. A branch was copied from the
-    session with the key ``branched_from``, up to ``branched_at_seq``; its conversation ``began_at`` the time that one's
-    did, that of an import the time the exported one's did, any other's when it was made.
-    ``waiting``: it shares its memory and has something to be looked at: no message yet, messages behind its cursor, or
-    facts to be taken of it. By it a memory finds these among all its sessions.
+    ``summary_seq`` is the summary that the tail begins with; it covers the messages up to ``compacted_seq`` without
+    the help of notes. A retention rule has removed the messages up to ``expired_seq``. ``facts_seq`` is the seq up to
+    which facts of its resource were taken. ``config_changes`` is the ``number`` of the newest ``session_configs``.
+    A branch was copied from the session with the key ``branched_from``, up to ``branched_at_seq``. ``began_at`` is when
+    the conversation began, which a branch has from its parent and an import from the exported session; NULL: at
+    ``created_at``. ``waiting``: it shares its memory and needs a look: it has no message yet, unobserved messages, or
+    facts to be taken. A memory finds these sessions by it.
     """
 
     __tablename__ = "sessions"
@@ -101,7 +100,7 @@ class SessionRow(SQLModel, table=True):
 
 
 class ResourceRow(SQLModel, table=True):
-    """Whose sessions they are, e.g. a user; there is a row where something was said of it."""
+    """The owner of sessions, e.g. a user; not every resource has a row (``resource_store.RESOURCE``)."""
 
     __tablename__ = "resources"
 
@@ -114,9 +113,9 @@ class ResourceRow(SQLModel, table=True):
 
 
 class SessionConfigRow(SQLModel, table=True):
-    """One change of a session's config: what it was from ``number`` on. Before the first it was empty.
+    """One change of a session's config, and its value from then on. Before the first change it is empty.
 
-    ``from_seq`` is the seq the next message was to get, ``version`` that of the memory's log, both at the change.
+    At the change ``from_seq`` was the seq of the next message, ``version`` that of the memory's log.
     """
 
     __tablename__ = "session_configs"
@@ -132,18 +131,18 @@ class SessionConfigRow(SQLModel, table=True):
 class MessageRow(SQLModel, table=True):
     """One message. ``tokens_before`` is the running sum of the session's tokens before it: a budget cut is a seek.
 
-    A summary stands outside of that sum, for it is shown wherever the tail is cut: in the place of the messages up to
-    ``up_to_seq``, of which no note tells those in ``covers``. Other messages have neither.
+    A summary is not in that sum, for it is shown wherever the tail is cut. It replaces the messages up to
+    ``up_to_seq``; no note covers the ranges of them in ``covers``. Other messages have neither column.
 
-    ``parts`` is json and not jsonb, which orders the keys of objects anew: what is shown is what was sent, and a prefix
-    that the provider has cached stays one. ``anchor_date`` is the session's as it was with this message the newest.
-    Of what was erased at ``erased_at`` nothing is left but where it stood; ``observe`` is False if its notes went too.
+    ``parts`` is json, as jsonb reorders the keys of objects: a context shows what was sent, so that a prefix that the
+    provider has cached stays valid. ``anchor_date`` is the session's as it was with this message the newest. A message
+    erased at ``erased_at`` is a tombstone without content; ``observe`` is False if its notes were removed too.
     """
 
     __tablename__ = "messages"
     __table_args__ = (
         UniqueConstraint("session_id", "id", name="messages_by_id"),
-        # For the list of large parts, which are more than so many bytes at least (app/artifacts).
+        # For the list of large parts (app/artifacts), none of which has fewer bytes than this.
         Index("messages_large", "session_id", "seq", postgresql_where=text("octet_length(parts::text) > 4096")),
         Index("messages_summaries", "session_id", "seq", postgresql_where=text("kind = 'summary'")),
         Index("messages_erased", "session_id", "seq", postgresql_where=text("erased_at IS NOT NULL AND NOT observe")),

@@ -1,11 +1,11 @@
-"""The agent's own model usage, as it names it: our names, or an SDK's object as it is (api.md, Messages)."""
+"""Reads the token usage of the agent's own model call, in our names or as an SDK's object (api.md, Messages)."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from app.sessions.model import ActorUsage
 
-# The first that is there counts. Gemini's names come as its REST API and as its Python SDK write them.
+# The first name that is present counts. Gemini's are spelled as in its REST API and as in its Python SDK.
 INPUT = ("input_tokens", "prompt_tokens", "promptTokenCount", "prompt_token_count")
 CACHED = (
     "cached_input_tokens",
@@ -19,17 +19,17 @@ ANTHROPICS = ("cache_read_input_tokens", "cache_creation_input_tokens")
 WRITTEN = ("cache_write_tokens", "cache_creation_input_tokens")
 OUTPUT = ("output_tokens", "completion_tokens", "candidatesTokenCount", "candidates_token_count")
 THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count")
-TOKENS_MAX = 2**40 - 1  # of one call; sums of them stay far below what a column holds
+TOKENS_MAX = 2**40 - 1  # of one call; sums stay far below what a column holds
 
 
 def actor_usage(usage: Mapping[str, Any]) -> ActorUsage:
-    """Read our names, OpenAI's chat and Responses usage, Anthropic's, and Gemini's; what is missing counts 0.
+    """Read our names, OpenAI's chat and Responses usage, Anthropic's, and Gemini's; a missing count is 0.
 
-    So does what is no count in an SDK's object; in our own names it was refused (``UsageIn``).
+    So is an invalid count in an SDK's object; under our own names it was refused (``UsageIn``).
 
-    Anthropic reports the cached and the newly cached input beside ``input_tokens``; the others within it, also those
-    that tell Anthropic's counts beside ``prompt_tokens`` (LiteLLM). Gemini reports its thoughts beside the answer; the
-    others within it. Less input than was cached contradicts itself: what was cached is then all of it.
+    Anthropic reports cache reads and writes beside ``input_tokens``; the others include them, also those that report
+    Anthropic's counts beside ``prompt_tokens`` (LiteLLM). Gemini reports its thoughts beside the answer; the others
+    include them. Less input than was cached contradicts itself, and is raised to what was cached.
     """
     beside = 0 if "prompt_tokens" in usage else sum(_number(usage, name) for name in ANTHROPICS)
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")

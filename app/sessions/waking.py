@@ -4,7 +4,7 @@ A reason to look is also stored as a request, for an engine that has looked befo
 wait, but neither a lease nor a back-off.
 """
 
-# Not now(), which is the start of the transaction: a memory that became due since would be told as idle.
+# Not now(), which is the start of the transaction: a memory that became due since would be reported as idle.
 DUE = "coalesce(m.due_at <= clock_timestamp(), false) AS due"
 
 # Age of the oldest message of the session ``s`` that is not observed; 0: there is none.

@@ -1,4 +1,4 @@
-"""Messages as the providers' SDKs send them, normalised to neutral parts. Pure: values in, values out."""
+"""Normalises messages in the shapes of the providers' SDKs to neutral parts. Pure: values in, values out."""
 
 from app.sessions.wire.derived import content_hash, default_trust, observable
 from app.sessions.wire.fields import WireError

@@ -69,7 +69,7 @@ def _output(raw: Wire, at: str) -> Any:
 
 
 def _is_error(raw: Wire, at: str) -> bool | None:
-    """As sent; a server tool says it by the type of its content (web_search_tool_result_error ...)."""
+    """The flag as sent; a server tool tells an error by its content's type (web_search_tool_result_error ...)."""
     content = raw.get("content")
     if isinstance(content, dict) and str(content.get("type")).endswith("_error"):
         return True
@@ -116,7 +116,7 @@ FILE_SOURCES = {
 
 
 def _source(raw: Wire, at: str, sources: Mapping[str, Mapping[str, str]]) -> Wire:
-    """The fields of a source; what it holds beyond them stays as ``source``."""
+    """The neutral fields of a source; its other fields stay under ``source``."""
     source, at = mapping(raw, "source", at), f"{at}/source"
     kind = source.get("type")
     if not isinstance(kind, str) or kind not in sources:
@@ -163,7 +163,7 @@ def control(raw: Wire, at: str) -> Part:
 
 
 def by_suffix(kind: str) -> Reader | None:
-    """The server tools' own blocks: server_tool_use, web_search_tool_result, and those that come after them."""
+    """The reader of a server tool's block: server_tool_use, web_search_tool_result, and future ones; else None."""
     if kind.endswith("_tool_use"):
         return tool_use
     return tool_result if kind.endswith("_tool_result") else None

@@ -1,6 +1,6 @@
-"""``content`` of a message as neutral parts: a string, or a list of parts of any shape, told apart by their type.
+"""Reads ``content`` of a message as neutral parts: a string, or a list of parts of any shape, told apart by type.
 
-An item of a response may stand among them: LangChain keeps answers of OpenAI's Responses API that way.
+Items of OpenAI's Responses API may stand among them: LangChain keeps its answers that way.
 """
 
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from app.sessions.wire.fields import Wire, WireError, refuse, shown
 from app.sessions.wire.neutral import Reader
 
 PARTS: Mapping[str, Reader] = {**anthropic.PARTS, **openai_chat.PARTS, **openai_responses.PARTS, **neutral.PARTS}
-# Types that a provider shares with us: its own part is the one that has the first field, and none of ours.
+# Types that a provider shares with Daybook: the provider's part is the one with the first field and none of ours.
 SHARED: Mapping[str, tuple[str, frozenset[str], Reader]] = {
     "tool_result": ("tool_use_id", frozenset({"tool_call_id"}), anthropic.tool_result),
     "image": ("source", frozenset(neutral.IMAGE_SOURCES), anthropic.image),
     "file": ("file", frozenset(neutral.FILE_SOURCES), openai_chat.file),
 }
-# The same of items, one of which may be several parts.
+# The same for items of the Responses API, one of which may be several parts.
 SHARED_ITEMS: Mapping[str, tuple[str, str]] = {
     "compaction": ("encrypted_content", "content"),
     "reasoning": ("summary", "text"),
@@ -26,7 +26,7 @@ SHARED_ITEMS: Mapping[str, tuple[str, str]] = {
 
 
 def content_parts(raw: Wire) -> list[Part]:
-    """No parts for an empty string or list: agents do send empty messages, which say nothing."""
+    """The parts of ``content``; none if it is empty, as agents do send empty messages. Raises WireError."""
     content = raw.get("content")
     if isinstance(content, str):
         return [text_part(content)] if content else []

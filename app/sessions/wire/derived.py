@@ -1,4 +1,4 @@
-"""What follows from a message once its parts are known: its kind, hash, trust, and whether the memory sees it."""
+"""Derives from a message's role and parts its kind, hash and trust, and whether the memory observes it."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -11,8 +11,8 @@ from app.sessions.wire.fields import WireError, shown
 HASH_BYTES = 16
 BARE = ("reasoning_content", "reasoning")
 BESIDE = ("thinking_blocks", "thinking", "tool_plan", "images")
-CACHE_MARKS = frozenset({"cache_control", "prompt_cache_breakpoint"})  # up to where a provider is to cache
-HOLDING = ("output", "content")  # parts of their own: a tool's result, a file
+CACHE_MARKS = frozenset({"cache_control", "prompt_cache_breakpoint"})  # a provider's cache breakpoints
+HOLDING = ("output", "content")  # fields of a tool's result and of a file that may hold parts
 MARKED = CACHE_MARKS.union(HOLDING)
 SAID_BY = {
     Role.USER: Kind.USER,
@@ -23,7 +23,10 @@ SAID_BY = {
 
 
 def settled_role(role: Role, parts: Sequence[Part]) -> Role:
-    """The role as stored: a user's message of tool results alone, as Anthropic wants them, is the tool's."""
+    """The role as stored: a user's message of tool results alone, as Anthropic wants them, is of role tool.
+
+    Raises WireError if the parts do not fit the role.
+    """
     types = {part["type"] for part in parts}
     called, answered = PartType.TOOL_CALL in types, PartType.TOOL_RESULT in types
     if called and role is not Role.ASSISTANT:
@@ -38,7 +41,7 @@ def settled_role(role: Role, parts: Sequence[Part]) -> Role:
 
 
 def kind_of(role: Role, parts: Sequence[Part]) -> Kind:
-    """api.md, Messages: a call makes it a tool call, else a result a tool result, else the role tells."""
+    """A tool call if there is a call, else a tool result if there is a result, else by role (api.md, Messages)."""
     types = {part["type"] for part in parts}
     if PartType.TOOL_CALL in types:
         return Kind.TOOL_CALL
@@ -46,7 +49,7 @@ def kind_of(role: Role, parts: Sequence[Part]) -> Kind:
 
 
 def agreed_kind(asked: Any, derived: Kind) -> Kind:
-    """The kind a caller gave, which may say no more than what is there, but for a boundary."""
+    """The derived kind, which the caller may only confirm, or a system message's ``boundary``. Raises WireError."""
     if asked is None or asked == derived:
         return derived
     if asked == Kind.BOUNDARY and derived is Kind.SYSTEM:
@@ -59,17 +62,17 @@ def agreed_kind(asked: Any, derived: Kind) -> Kind:
 
 
 def content_hash(role: Role, name: str | None, parts: Sequence[Part]) -> bytes:
-    """16 bytes that are equal for equal content (api.md: role, name and parts), whatever the order of keys.
+    """A hash of 16 bytes over role, name and parts (api.md), whatever the order of keys.
 
-    What former versions left out does not count: what they stored stays the same message when sent again.
-    Nor does where a provider is to cache: an agent that sends all of its messages again has moved that mark.
+    Parts that former versions left out do not count, so that a message they stored is the same when sent again. Nor do
+    cache breakpoints, which an agent that sends all of its messages again has moved.
     """
     counted = [_unmarked(part) for part in parts if not _was_left_out(part)]
     return blake2b(canonical([role, name, counted]), digest_size=HASH_BYTES).digest()
 
 
 def _unmarked(part: Part) -> Part:
-    """Without the marks of caching, also of the parts in a tool's output or a file's content."""
+    """The part without cache breakpoints, also those within a tool's output or a file's content."""
     if part.keys().isdisjoint(MARKED):
         return part
     held = {name: value for name in HOLDING if isinstance(value := part.get(name), list)}
@@ -78,7 +81,7 @@ def _unmarked(part: Part) -> Part:
 
 
 def _was_left_out(part: Part) -> bool:
-    """Of a compatible server (``openai_chat``): a chat's reasoning without text, and what some send beside it."""
+    """Whether former versions left it out: empty reasoning, and fields of compatible servers (``openai_chat``)."""
     native = part.get("native")
     if native in BESIDE:
         return part.get("provider") == "openai" and part.get("type") in (PartType.REASONING, PartType.IMAGE)
@@ -87,7 +90,10 @@ def _was_left_out(part: Part) -> bool:
 
 
 def observable(kind: Kind, observe: bool | None) -> bool:  # noqa: FBT001  (a field of the message, as it came)
-    """memory-rules.md section 3: system messages, control text and what the caller says are not observed."""
+    """Whether the memory observes it: by default all but system messages, control text and summaries.
+
+    memory-rules.md section 3.
+    """
     return observe is not False and kind not in (Kind.SYSTEM, Kind.BOUNDARY, Kind.SUMMARY)
 
 

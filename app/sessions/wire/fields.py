@@ -1,4 +1,4 @@
-"""Reading one field of a wire object: its value, or a WireError that says where and what was expected."""
+"""Reads one field of a wire object: its value, or a WireError that says where and what was expected."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -8,7 +8,7 @@ from app.sessions.model import Part, PartType
 
 Wire: TypeAlias = dict[str, Any]
 
-# What the neutral form of each type is made of. A provider's own field of the same name would be overwritten, so it is
+# The fields of each neutral type. A provider's own field of the same name would be overwritten, so it is
 # refused; width and height are missing here because they mean the same wherever they come from.
 NEUTRAL_FIELDS: Mapping[PartType, frozenset[str]] = {
     PartType.TEXT: frozenset({"text"}),
@@ -35,7 +35,7 @@ class WireError(ValueError):
 
 
 def shown(value: object) -> str:
-    """What the caller sent, short enough for an error: a string in quotes, all else as JSON has it."""
+    """The caller's value, short enough for an error text: a string in quotes, all else as JSON."""
     text = repr(value[:SHOWN_CHARS_MAX]) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= SHOWN_CHARS_MAX else text[:SHOWN_CHARS_MAX] + "..."
 
@@ -78,12 +78,15 @@ def objects(raw: Wire, key: str, at: str) -> list[tuple[Wire, str]]:
 
 
 def rest(raw: Wire, used: Collection[str]) -> Wire:
-    """What is left of an object beside the fields already read."""
+    """The fields of an object that are not ``used``."""
     return {key: value for key, value in raw.items() if key not in used}
 
 
 def part(kind: PartType, raw: Wire, at: str, *, used: Collection[str], **fields: Any) -> Part:
-    """A neutral part: its fields (a None is left out), then whatever else the provider's part came with."""
+    """A neutral part: ``fields`` (a None is left out), then the other fields of the provider's part.
+
+    Raises WireError if one of these has a neutral name.
+    """
     extra = rest(raw, used)
     for key in extra.keys() & (NEUTRAL_FIELDS[kind] | OURS):
         raise WireError(f"{at}/{key}", "the part has no such field, and Daybook uses the name itself")
@@ -91,6 +94,6 @@ def part(kind: PartType, raw: Wire, at: str, *, used: Collection[str], **fields:
 
 
 def refuse(raw: Wire, key: str, at: str, expected: str) -> NoReturn:
-    """Say what ``expected`` was under ``key`` of the object at the pointer ``at``."""
+    """Raise WireError: what was ``expected`` under ``key`` of the object at the pointer ``at``."""
     found = f"not {shown(raw[key])}" if key in raw else "but the field is missing"
     raise WireError(f"{at}/{key}", f"{expected} is expected, {found}")

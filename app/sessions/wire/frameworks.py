@@ -1,4 +1,4 @@
-"""What is no message of a provider's but of a framework, or a whole response, and what to send in its place."""
+"""Recognises messages of agent frameworks, and whole responses, to tell the caller what to send instead."""
 
 from collections.abc import Mapping
 
@@ -49,7 +49,7 @@ CONVERSE_BLOCKS = frozenset({"text", "toolUse", "toolResult", "reasoningContent"
 
 
 def of_framework(raw: Wire) -> str:
-    """Whose shape a message has that is not understood, and what to send instead; "" where nothing tells."""
+    """The hint for a message that was refused: whose shape it has, and what to send instead; "" if unknown."""
     content = raw.get("content", raw.get("parts"))
     if isinstance(content, dict) and "parts" in content:
         return CONTENT

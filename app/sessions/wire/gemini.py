@@ -8,9 +8,9 @@
 | functionResponse, codeExecutionResult, toolResponse | tool_result |
 
 Gemini pairs calls and results by name and place, often without ids. Such a pair gets the id ``gemini:<name>:<n>``, n
-counting the calls (or results) of that name in the message; an id of that form is not Gemini's own. Fields beside the
-one that decides (thoughtSignature, videoMetadata) stay on the part. If a model said nothing the API leaves the parts
-out, and the SDK dumps null.
+counting the calls (or results) of that name in the message; an id of that form is not Gemini's own. Other fields
+beside that of the type (thoughtSignature, videoMetadata) stay on the part. If a model said nothing the API leaves the
+parts out, and the SDK dumps null.
 """
 
 from collections import Counter
@@ -58,7 +58,7 @@ Numbered: TypeAlias = Callable[[str, str], str]
 
 
 def tool_of(part_id: str) -> str | None:
-    """The tool, if its call or result has no id of its own; None if it has one."""
+    """The tool named in an id that ``numbering`` made; None for any other id."""
     return part_id.removeprefix(ID_PREFIX).rpartition(":")[0] if part_id.startswith(ID_PREFIX) else None
 
 
@@ -75,7 +75,7 @@ def message(raw: Wire) -> tuple[Role, list[Part]]:
 
 
 def _role_of(raw: Wire) -> Any:
-    """Its role; where it was left out, whose the SDK takes the parts to be (``t_content`` of google-genai)."""
+    """The role; if left out, the one that the SDK (``t_content`` of google-genai) assumes: model if it calls."""
     if raw.get("role") is not None:
         return raw["role"]
     calls = (item.get(name) for item, _ in objects(raw, "parts", "") for name in CALLS)
@@ -83,7 +83,7 @@ def _role_of(raw: Wire) -> Any:
 
 
 def numbering() -> Numbered:
-    """Ids for the calls, or the results, of one message that came without."""
+    """A function that makes the ids of one message's calls or results that came without."""
     seen: Counter[tuple[str, str]] = Counter()
 
     def numbered(tells: str, name: str) -> str:
@@ -94,7 +94,7 @@ def numbering() -> Numbered:
 
 
 def _camel(raw: Wire) -> Wire:
-    """The SDK dumps every field it knows; those that are null are not set."""
+    """The part in camelCase without nulls: the SDK dumps every field it knows, null if it is not set."""
     return {CAMEL.get(key, key): value for key, value in raw.items() if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""One message from any of the known shapes, as role, kind and neutral parts.
+"""Normalises one message of any known shape to role, kind and neutral parts.
 
 | what is there | shape |
 |---|---|
@@ -13,7 +13,7 @@ can give it back as it was:
   name of that object (``image_url: {"detail": "low"}``);
 - ``provider`` and ``native`` (the provider's own type or field) stand on every part that is not the provider's usual
   form of the neutral type, ``provider`` on all reasoning; without them the usual form is the original;
-- ``arguments_json`` is the string of a call's arguments where it is not the compact JSON of ``arguments``;
+- ``arguments_json`` is the string of a call's arguments if it is not the compact JSON of ``arguments``;
 - ``item_id`` is the id of a Responses item, for a message's parts that of the message.
 
 Not kept are the difference between a string and a list of one text, and fields of a message (not of a part) that say
@@ -82,7 +82,7 @@ def _read(raw: Wire) -> tuple[Role, list[Part]]:
 
 
 def _names_a_tool(raw: Wire, role: Role) -> bool:
-    """Whether the name is that of the tool which an item of the Responses API calls, not a speaker's."""
+    """Whether ``name`` is not a speaker's but the tool that an item of the Responses API calls."""
     return role is Role.ASSISTANT and "parts" not in raw and raw.get("type") not in (None, "message")
 
 
@@ -102,7 +102,7 @@ def _said(raw: Wire) -> tuple[Role, list[Part]]:
 
 
 def _results(raw: Wire, output: str | list[Part]) -> list[Part]:
-    """The result of which the message has the output; or those that its content already is, named by the field too."""
+    """One result with the message's output; or the results that the content already holds. Raises WireError."""
     if isinstance(output, str) or all(part["type"] != PartType.TOOL_RESULT for part in output):
         return [openai_chat.tool_result(raw, output)]
     if not _is_named(raw) and any(part.get("tool_call_id") != raw.get("tool_call_id") for part in output):
@@ -111,12 +111,12 @@ def _results(raw: Wire, output: str | list[Part]) -> list[Part]:
 
 
 def _is_named(raw: Wire) -> bool:
-    """Whether a result tells its tool in place of its call, as Ollama's do."""
+    """Whether a result names its tool instead of its call, as Ollama's do."""
     return raw.get("role") == "tool" and raw.get("tool_call_id") is None and raw.get("tool_name") is not None
 
 
 def _check_others(raw: Wire) -> None:
-    """Only an assistant has something beside the content: for others there is no part, and it would be lost."""
+    """Refuse an assistant's fields beside the content on other roles: there is no part for them, they would be lost."""
     for field in openai_chat.ASSISTANT_FIELDS:
         if raw.get(field):
             raise WireError(f"/{field}", "only a message of an assistant has this")
@@ -130,7 +130,7 @@ def _role(raw: Wire) -> Role:
 
 
 def _may_be_silent(raw: Wire, role: Role) -> bool:
-    """Whether the content may be null or missing: for an assistant that says something else, and for a boundary."""
+    """Whether ``content`` may be null (an assistant's), missing (beside its other fields), or either (a boundary)."""
     if role is Role.ASSISTANT:
         return "content" in raw or any(raw.get(field) is not None for field in openai_chat.ASSISTANT_FIELDS)
     return raw.get("kind") == Kind.BOUNDARY

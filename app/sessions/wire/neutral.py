@@ -1,4 +1,4 @@
-"""Daybook's own parts: checked, and kept exactly as they came (api.md, Messages; the fields are those of PartType)."""
+"""Checks Daybook's own parts, and keeps them exactly as they came (api.md, Messages; fields: see PartType)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -67,7 +67,7 @@ def _sourced(kind: PartType, sources: tuple[str, ...], raw: Wire, at: str) -> Pa
 
 
 def nested(blocks: list[Any], readers: Mapping[str, Reader], at: str) -> list[Any]:
-    """Blocks within a result or a document: parts where there is a reader of their type, else any JSON, as it is."""
+    """Blocks within a result or a document: parts if their type has a reader, else any JSON, as it is."""
     return [_nested(block, readers, f"{at}/{index}") for index, block in enumerate(blocks)]
 
 

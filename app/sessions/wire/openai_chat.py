@@ -5,7 +5,7 @@
 | content parts image_url, input_audio, file, refusal | image, file (data is base64), file, text |
 | tool_calls, function_call | tool_call; see ``arguments_fields`` |
 | a message with tool_call_id, or of role function | one tool_result: content -> output |
-| of Ollama: tool_calls without id, a message with tool_name | the same, which meet by name as Gemini's do |
+| of Ollama: tool_calls without id, a message with tool_name | the same, paired by name as Gemini's are |
 | images, of Ollama, OpenRouter and LiteLLM | image |
 | refusal, audio | text, file (transcript -> content) |
 | annotations | a field of the first text part |
@@ -99,7 +99,7 @@ def refusal(raw: Wire, at: str) -> Part:
 
 
 def thinking(raw: Wire, at: str) -> Part:
-    """Mistral's, a list of texts. What it refers to there is left out."""
+    """Mistral's thinking, a list of texts; references in it are left out."""
     texts = [string(block, "text", inside) for block, inside in objects(raw, "thinking", at) if "text" in block]
     return part(
         PartType.REASONING,
@@ -113,7 +113,7 @@ def thinking(raw: Wire, at: str) -> Part:
 
 
 def images(raw: Wire) -> list[Part]:
-    """What stands beside the content: base64 of what Ollama is shown, or image_url of what a model drew."""
+    """The images beside the content: base64 for Ollama, or image_url objects that a model drew."""
     sent = [] if raw.get("images") is None else items(raw, "images", "")
     return [_image(image, f"/images/{index}") for index, image in enumerate(sent)]
 
@@ -145,12 +145,12 @@ def tool_result(raw: Wire, output: str | list[Part]) -> Part:
 
 
 def function_call_id(name: str) -> str:
-    """The legacy function_call has no id: call and result meet by the function's name."""
+    """An id for a legacy function_call, which has none: call and result are paired by the function's name."""
     return f"function:{name}"
 
 
 def assistant_parts(raw: Wire, said: list[Part]) -> list[Part]:
-    """The parts of an assistant's message: what it thought, what its content says, and what stands beside that."""
+    """The parts of an assistant's message: reasoning, content, and then what stands beside the content."""
     called = {part["id"] for part in said if part["type"] == PartType.TOOL_CALL}  # LangChain has a call in both places
     calls = [call for call in _calls(raw) if call["id"] not in called]
     return [*_reasoning(raw), *_annotated(raw, said), *_beside(raw), *calls]
@@ -160,7 +160,7 @@ ASSISTANT_FIELDS = ("tool_calls", "function_call", "refusal", "audio", *REASONED
 
 
 def _reasoning(raw: Wire) -> list[Part]:
-    """Beside calls also an empty one: a server that wants the reasoning behind a call wants the field."""
+    """The reasoning, also if empty beside calls: a server that wants the reasoning behind a call wants the field."""
     held = [key for key in REASONED if raw.get(key) or (raw.get(key) == "" and raw.get("tool_calls"))]
     parts: list[Part] = [{"type": "reasoning", "text": string(raw, key, ""), **_native(key)} for key in held]
     details = [key for key in ("reasoning_details", "thinking_blocks") if raw.get(key)]
@@ -184,7 +184,7 @@ def _beside(raw: Wire) -> list[Part]:
 
 
 def _audio(raw: Wire) -> Part:
-    """What the assistant spoke: its words are the ``content``, the bytes are without a media type."""
+    """The assistant's speech: ``content`` is the transcript; the bytes have no media type."""
     at = "/audio"
     return part(
         PartType.FILE,
@@ -258,9 +258,9 @@ def _function_call(raw: Wire, at: str) -> Part:
 
 
 def arguments_fields(raw: Wire, at: str) -> Wire:
-    """The arguments as an object, or the string as sent where it is not the JSON of one that can be stored.
+    """The arguments as an object, or the string as sent if it is not the JSON of an object that can be stored.
 
-    ``arguments_json`` is the string as sent, kept only where compact JSON of the object is not that same string.
+    ``arguments_json`` is the string as sent, kept only if it is not the compact JSON of the object.
     """
     if isinstance(raw.get("arguments"), dict):  # some compatible servers send the object
         return {"arguments": raw["arguments"]}

@@ -9,7 +9,7 @@
 | mcp_list_tools | assistant, as a call that OpenAI runs: its result are the tools |
 | mcp_approval_request, mcp_approval_response | assistant, a tool_call; tool, its tool_result |
 | reasoning, compaction | assistant, reasoning |
-| additional_tools | assistant, a text that says nothing |
+| additional_tools | assistant, an empty text |
 
 ``item_id`` of a part is the item's own id. Items that say nothing by themselves (item_reference ...) are refused.
 """
@@ -71,7 +71,7 @@ def of_message(raw: Wire, parts: list[Part]) -> list[Part]:
     return parts if phase is None or not parts else [{**parts[0], "phase": phase}, *parts[1:]]
 
 
-# What the caller's own tools are called with, and what OpenAI's are, with the field that holds their result.
+# The argument fields of the caller's own tools, and of OpenAI's, with the field that holds their result.
 OWN_CALLS: Mapping[str, tuple[str, ...]] = {
     "apply_patch_call": ("operation",),
     "computer_call": ("action", "actions"),
@@ -98,15 +98,15 @@ OUTPUTS: Mapping[str, str] = {
     "shell_call_output": "output",
     "tool_search_output": "tools",
 }
-APPROVAL, APPROVED = "mcp_approval_request", "mcp_approval_response"  # the item's own id is what the answer names
+APPROVAL, APPROVED = "mcp_approval_request", "mcp_approval_response"  # the response names the item's own id
 SILENT: Mapping[str, PartType] = {"additional_tools": PartType.TEXT, "compaction": PartType.REASONING}
 SEARCH_ITEMS = frozenset({"tool_search_call", "tool_search_output"})
-SEARCH_ID = "tool_search"  # by which those meet that have no id
+SEARCH_ID = "tool_search"  # for a search's call and output that have none
 NAMED_CALLS = frozenset({"function_call", "custom_tool_call", "mcp_call"})
 CALLS_WITH_ARGUMENTS = frozenset({"function_call", "mcp_call", "tool_search_call"})
 SAID = ("message", "reasoning", "custom_tool_call", APPROVED, *SILENT)
 ITEMS = (*SAID, *CALLS_WITH_ARGUMENTS, *OWN_CALLS, *HOSTED_CALLS)
-HELD = frozenset(ITEMS) - {"message"}  # what the content of a message may hold
+HELD = frozenset(ITEMS) - {"message"}  # items that the content of a message may hold
 
 
 def item(raw: Wire) -> tuple[Role, list[Part]]:
@@ -138,7 +138,7 @@ def _assistant_parts(raw: Wire, kind: str) -> list[Part]:
 
 
 def _reasoning(raw: Wire) -> Part:
-    """The text is the reasoning where it is given, else its summary; both stay in the part as they are."""
+    """The text is the reasoning if it is given, else its summary; both stay on the part as they are."""
     held = "content" if raw.get("content") else "summary"
     texts = [string(block, "text", at) for block, at in objects(raw, held, "")]
     return part(
@@ -208,7 +208,7 @@ def _output(raw: Wire, held: str) -> Part:
 
 
 def _answered(raw: Wire) -> Part:
-    """Whether an MCP call was allowed, and why not. A person gave the answer, whatever passed it to the agent."""
+    """The approval of an MCP call, or its refusal and the reason. A person gave it, whatever passed it to the agent."""
     approve = optional_flag(raw, "approve", "")
     if approve is None:
         refuse(raw, "approve", "", "true or false")
@@ -226,7 +226,7 @@ def _answered(raw: Wire) -> Part:
 
 
 def _output_value(raw: Wire, held: str) -> Any:
-    """A list of input_text, input_image and input_file as parts; what else it holds stays as it is."""
+    """A list of input_text, input_image and input_file as parts; other JSON stays as it is."""
     value = raw.get(held)
     if isinstance(value, dict) and value.get("type") == "computer_screenshot":
         return [image(value, f"/{held}")]

@@ -1,4 +1,4 @@
-"""Which JSON values can be stored: what Postgres jsonb and orjson both take, nested no deeper than DEPTH_MAX.
+"""Checks which JSON values can be stored: what Postgres jsonb and orjson both take, nested no deeper than DEPTH_MAX.
 
 Postgres cannot hold NUL characters nor lone surrogates, JSON has no NaN, and orjson writes integers of 64 bits only.
 The common case is decided by one pass of orjson over the value, as it runs on requests of up to 8 MiB.
@@ -24,7 +24,7 @@ class Flaw(NamedTuple):
 
 
 def first_flaw(value: Any) -> Flaw | None:
-    """What of a value cannot be stored first; None if all can. Never raises."""
+    """The first place in a value that cannot be stored; None if all can. Never raises."""
     try:
         written = orjson.dumps(value)
     except orjson.JSONEncodeError:
@@ -39,7 +39,7 @@ def _is_suspect(written: bytes) -> bool:
 
 
 def _flaw(value: Any, depth: int) -> Flaw | None:
-    """The exact answer, node by node; a pointer is put together only on the way back from a flaw."""
+    """The exact check, node by node; the pointer is built only on the way back from a flaw."""
     if isinstance(value, dict):
         return _key_flaw(value) or _flaw_within(value.items(), depth)
     if isinstance(value, list):
@@ -58,7 +58,7 @@ def _flaw_within(entries: Iterable[tuple[Any, Any]], depth: int) -> Flaw | None:
 
 
 def _key_flaw(value: dict[Any, Any]) -> Flaw | None:
-    """Named by the object that has the key, as the key itself could not be written in an answer."""
+    """A flaw in a key, at the pointer of its object, as the key itself cannot be written in an answer."""
     detail = next((detail for key in value if (detail := _scalar_flaw(key))), None)
     return Flaw("", f"a key of this object: {detail}") if detail else None
 
