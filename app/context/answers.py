@@ -91,7 +91,7 @@ class Kept:
 
     @property
     def bytes(self) -> int:
-        """Close to what it takes."""
+        """Its approximate size."""
         text = len(self.answer.before) + len(self.answer.after)
         return ANSWER_BYTES + text + PIECE_BYTES * len(self.prefix)
 

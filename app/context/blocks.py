@@ -1,4 +1,4 @@
-"""Texts as counted blocks of the system prompt."""
+"""Makes blocks of the system prompt from texts, with their token counts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from app.kit.weighted_cache import weighted_cache
 from app.memory.log import render
 from app.memory.model import Item, Observation, Reflection
 
-# An entry never changes, and neither does its text before the anchor date moves, but dating and counting it takes
-# milliseconds: so the blocks last shown, of some dozen logs of common size, are kept.
-CHARACTERS_KEPT = 2_097_152  # half a million tokens; with the mark of a line each takes four bytes, here and as a key
+# The block of a note changes only with the anchor date, but dating and counting it takes milliseconds: so the blocks
+# last shown are cached, enough for some dozen logs of common size.
+CHARACTERS_KEPT = 2_097_152  # half a million tokens; the emoji of a line makes each take four bytes, here and as a key
 
 
 def text_block(id_: str, section: Section, stability: Stability, text: str) -> Block:
@@ -22,7 +22,7 @@ def text_block(id_: str, section: Section, stability: Stability, text: str) -> B
 
 
 def reflection_blocks(reflections: Iterable[Reflection], *, anchor: date) -> tuple[Block, ...]:
-    """Highest level first, of each level the oldest first (memory-rules.md section 6, part 3)."""
+    """Highest level first, within a level oldest first (memory-rules.md section 6, part 3)."""
     ordered = sorted(reflections, key=lambda entry: (-entry.level, age(entry)))
     return tuple(reflection_block(entry, anchor=anchor) for entry in ordered)
 
@@ -59,12 +59,12 @@ def observation_id(observation: Observation) -> str:
 
 
 def message_id(seq: int, *, last_seq: int) -> str:
-    """Of a message of the log, which ends at ``last_seq``, or of an incoming one: those are numbered from 0."""
+    """The id of a stored message, or, after ``last_seq``, of an incoming one: those are numbered from 0."""
     return f"message:{seq}" if seq <= last_seq else f"incoming:{seq - last_seq - 1}"
 
 
 def age(entry: Reflection | Observation) -> tuple[int, int, int]:
-    """The order of the log: oldest first."""
+    """The sort key of the log: oldest first."""
     first, last = entry.place
     return last, first, entry.id
 
@@ -81,7 +81,7 @@ class _Notes:
 
 
 def _as_shown(notes: _Notes, section: Section, stability: Stability) -> tuple[Any, ...]:
-    """Its items are its text, read: they need neither be compared nor kept."""
+    """The cache key. It leaves out the items, which are parsed from the text."""
     return notes.id, notes.title, notes.anchor, notes.text, section, stability
 
 

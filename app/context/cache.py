@@ -1,4 +1,4 @@
-"""What a caller can know of its prompt cache: epoch, hash and size of the prefix, and what it shares with the last."""
+"""The ``cache`` of an answer: epoch, hash and size of the prefix, and how much of it the last call shares."""
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ class BreakReason(StrEnum):
     DELETION = "deletion"
     COMPACTION = "compaction"
     MEMORY = "memory"  # any other change of the notes
-    ANCHOR = "anchor"  # the date that relative dates are told from moved
+    ANCHOR = "anchor"  # the date that relative dates count from moved
     BUDGET = "budget"  # the limits of the notes changed
     BUDGET_STEP = "budget_step"  # the tail begins later, or its newest group was cut to fit
     STATE = "state"  # a value in the system prompt
@@ -33,7 +33,7 @@ class BreakReason(StrEnum):
     PROFILE = "profile"  # a fact of the resource was deleted, corrected, or erased with what it rested on
 
 
-# The causes of the memory's versions.
+# By the cause of a version of the memory.
 OF_CAUSE: Mapping[str, BreakReason] = {
     "activated": BreakReason.ACTIVATION,
     "observed": BreakReason.ACTIVATION,
@@ -73,7 +73,7 @@ def cache(draft: Draft, found: Prefix) -> Cache:
 def epoch(draft: Draft, snapshot: Snapshot) -> str:
     """``version:anchor date:first seq of the tail``; within it each context extends the one before.
 
-    While one group alone is over the budget its messages are cut evenly, and so again with each that joins it: the
+    If one group alone is over the budget, its messages are cut evenly, and each that joins it changes all the cuts: the
     last seq then makes each such context an epoch of its own.
     """
     tail = draft.tail
@@ -84,7 +84,7 @@ def epoch(draft: Draft, snapshot: Snapshot) -> str:
 
 
 def shared_pieces(before: Prefix, after: Prefix) -> int:
-    """How many pieces both begin with."""
+    """The number of pieces that both begin with."""
     if before is after:
         return len(before)
     pairs = enumerate(zip(before.digests, after.digests, strict=False))
@@ -92,7 +92,7 @@ def shared_pieces(before: Prefix, after: Prefix) -> int:
 
 
 def break_reason(before: Prefix, after: Prefix, causes: Mapping[int, str]) -> BreakReason | None:
-    """Why ``after`` does not begin with the whole of ``before``; None where it does.
+    """Why ``after`` does not begin with the whole of ``before``; None if it does.
 
     ``causes`` are those of the memory's last versions.
     """
@@ -118,9 +118,10 @@ def _within_version(before: Prefix, after: Prefix, where: Section) -> BreakReaso
 
 
 def _of_version(before: int, causes: Mapping[int, str], *, within_notes: bool) -> BreakReason:
-    """The first since ``before`` that breaks a prefix there: an activation adds behind the notes that there are.
+    """The reason of the first version since ``before`` that breaks the prefix at this place.
 
-    Within them it is only to blame where nothing else is: it moves the anchor date, or takes the budget of old ones.
+    An activation adds notes behind the others. Within these it breaks the prefix only by moving the anchor date or by
+    pushing old ones out of the budget, so there any other reason comes first.
     """
     since = [OF_CAUSE.get(causes[version], BreakReason.MEMORY) for version in sorted(causes) if version > before]
     others = [reason for reason in since if reason is not BreakReason.ACTIVATION]
@@ -128,6 +129,6 @@ def _of_version(before: int, causes: Mapping[int, str], *, within_notes: bool) -
 
 
 def compared(found: Cache, before: Prefix, after: Prefix, causes: Mapping[int, str]) -> Cache:
-    """The cache of ``after``, told what it shares with the call before it."""
+    """The cache ``found`` of ``after``, with what it shares with the call before it."""
     shared = sum(after.tokens[: shared_pieces(before, after)])
     return replace(found, shared_with_previous_tokens=shared, break_reason=break_reason(before, after, causes))

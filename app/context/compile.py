@@ -1,4 +1,4 @@
-"""From a snapshot of a session to what the agent's next call should see. Pure: the same values, the same bytes."""
+"""Compiles a snapshot of a session into the agent's next context. Pure: the same values, the same bytes."""
 
 from app.context.cache import cache, prefix
 from app.context.draft import Draft, Stage
@@ -64,6 +64,6 @@ def _tokens(layout: Layout) -> dict[str, int]:
 
 def _notices(snapshot: Snapshot, omitted: Omitted) -> tuple[str, ...]:
     lagging = [PAUSED] if snapshot.paused else [LAGGING] if snapshot.lagging else []
-    unobserved = omitted.unobserved_messages if snapshot.rules.enabled else 0  # else no notes are to come
+    unobserved = omitted.unobserved_messages if snapshot.rules.enabled else 0  # else no note will follow
     left = [left_out(unobserved)] if unobserved else []
     return tuple(lagging + left)

@@ -1,4 +1,4 @@
-"""Shortening messages that alone are over the budget: every long text of them keeps its head and its end."""
+"""Shortens messages that alone are over the budget: each of their long texts keeps its head and its end."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -15,15 +15,15 @@ from app.memory.views import ends
 from app.sessions.counting import message_tokens
 from app.sessions.model import Message, Part, PartType, text_part
 
-Cut = Callable[[str], str]  # a text to what is shown of it
-Cuts = Callable[[int], tuple[Part, ...]]  # characters kept of each text to the parts cut so
+Cut = Callable[[str], str]  # from a text to what is shown of it
+Cuts = Callable[[int], tuple[Part, ...]]  # from the characters to keep of each text to the cut parts
 
 
 def cut_evenly(messages: Sequence[Message], *, key: str, tokens_max: int) -> tuple[Message, ...]:
-    """The messages within ``tokens_max`` together: small ones whole, the others with an equal share of what is left.
+    """The messages cut to ``tokens_max`` together: small ones whole, the others with an equal share of what is left.
 
-    ``key`` is the session's: where text was taken out, a handle of the part stands. Only names, ids and the bare marks
-    of what was taken out are never cut, so that no message vanishes: a limit too small even for them is exceeded.
+    ``key`` is the session's, for the handle of the part where text was cut out. Names, ids and the bare marks of a cut
+    are never cut, so that no message vanishes: a limit too small even for them is exceeded.
     """
     if sum(message.tokens for message in messages) <= tokens_max:
         return tuple(messages)
@@ -34,13 +34,13 @@ def cut_evenly(messages: Sequence[Message], *, key: str, tokens_max: int) -> tup
 
 
 def least_whole(messages: Sequence[Message]) -> list[int]:
-    """Of each message the smallest ``tokens_max`` under which ``cut_evenly`` leaves it as it is."""
+    """For each message the smallest ``tokens_max`` under which ``cut_evenly`` leaves it as it is."""
     sizes = [(message.tokens, _smallest(message)) for message in messages]
     return [_sum_at(message.tokens, sizes) for message in messages]
 
 
 def shortened(message: Message, *, key: str, tokens_max: int) -> Message:
-    """The message with its texts cut to one length, the longest that fits, in the first of the ways that fits."""
+    """The message with its texts cut to one length, the longest that fits, in the first of ``_ways`` that fits."""
     handles = [part_handle(key, PartAt(message.seq, place)) for place in range(len(message.parts))]
     for parts, cut in _ways(message.parts, handles):  # noqa: B007 - the last way it is if none fits
         if message_tokens(cut(0)) <= tokens_max:
@@ -64,7 +64,7 @@ def _cut_parts(parts: Sequence[Part], handles: Sequence[str | None], limit: int)
 
 
 def _share(messages: Sequence[Message], whole: int) -> int:
-    """The largest share such that all, each cut to it as far as it can be, sum to no more than ``whole``; else 0."""
+    """The largest share such that all messages, cut to it if they can be, sum to no more than ``whole``; else 0."""
     sizes = [(message.tokens, _smallest(message)) for message in messages]
     return bisect_right(range(1, whole + 1), whole, key=lambda share: _sum_at(share, sizes))
 
@@ -80,7 +80,7 @@ def _smallest(message: Message) -> int:
 
 
 def _largest(size: Callable[[int], int], *, at_most: int, up_to: int) -> int:
-    """``up_to`` if its size fits, else the largest limit of which it does, to within about two percent; 0: none."""
+    """``up_to`` if its size fits, else the largest limit whose size does, to within about two percent; 0: none."""
     if size(up_to) <= at_most:
         return up_to
     low, high = 0, up_to
@@ -111,7 +111,7 @@ def _longest(parts: Sequence[Part]) -> int:
 
 
 def _cut_part(part: Part, cut: Cut) -> Part:
-    """The part with its texts cut, not its names and ids; what its sender counted or wrote of the whole is gone."""
+    """The part with its texts cut, not its names and ids; without its sender's count and JSON text of the whole."""
     rest = {key: value for key, value in part.items() if key not in {"tokens", "arguments_json"}}
     match part["type"]:
         case PartType.TEXT:
@@ -141,7 +141,7 @@ def _cut_json(value: Any, cut: Cut) -> Any:
 
 
 def _cut_whole(output: Any, cut: Cut) -> Any:
-    """What a provider's own tool answered holds what the provider encrypted: as it is, or else a text."""
+    """The output of a provider's own tool, unchanged or as a cut text: data that it encrypted cannot be cut."""
     text = output_text(output)
     shown = cut(text)
     return output if shown == text else shown

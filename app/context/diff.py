@@ -1,4 +1,4 @@
-"""What entered a context and what left it between two versions of the log (api.md, ``context/diff``)."""
+"""Compares two versions of the log: what entered the context and what left it (api.md, ``context/diff``)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from app.memory.model import Ranges
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A note that entered or left: ``version`` and ``why`` are of that, a version's cause or what retired the note."""
+    """A note that entered or left in ``version``. ``why``: the version's cause, or what retired the note."""
 
     kind: str
     id: int
@@ -45,7 +45,7 @@ class Diff:
 
 
 def diff(span: Span, changes: Sequence[Change]) -> Diff:
-    """Compare. Notes that came and went between the two are in neither."""
+    """The difference. Notes that came and went between the two versions are in neither list."""
     return Diff(
         since=span.since,
         until=span.until,
@@ -57,7 +57,7 @@ def diff(span: Span, changes: Sequence[Change]) -> Diff:
 
 
 def check(key: str, span: Span) -> None:
-    """Raises VersionNotFound and Invalid."""
+    """Raises VersionNotFound for a version that is not there yet, Invalid for a reversed span."""
     if max(span.since, span.until) > span.newest:
         raise VersionNotFound(f"the memory of session '{key}' is at version {span.newest}")
     if span.since > span.until:
@@ -65,7 +65,7 @@ def check(key: str, span: Span) -> None:
 
 
 def _without(messages: tuple[int, int], others: tuple[int, int]) -> Ranges:
-    """What of the first range is not in the second."""
+    """The pieces of the first range that are not in the second."""
     first, last = messages
     pieces = (first, min(last, others[0] - 1)), (max(first, others[1] + 1), last)
     return tuple((begin, end) for begin, end in pieces if begin <= end)

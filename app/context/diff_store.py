@@ -1,4 +1,4 @@
-"""What differs between two versions of a log, as read for ``diff.py``."""
+"""The SQL of a diff: two versions of a log and the notes that differ (``diff.py``)."""
 
 from uuid import UUID
 
@@ -8,7 +8,7 @@ from app.memory.changing.moments import cursor
 
 CURSOR = cursor(version="v", session="a.id")
 
-# A session's tail is empty at version 0, of which nothing was recorded.
+# At version 0, of which nothing was recorded, a session's tail is empty.
 SPAN = f"""/* span */
 WITH asked AS MATERIALIZED (
   SELECT s.id, s.memory_id, coalesce(m.log_version, 0) AS newest, coalesce($3, m.log_version, 0) AS until,

@@ -9,7 +9,7 @@ from app.sessions.model import Message
 
 
 class Line(NamedTuple):
-    """One thing the volatile part says."""
+    """One entry of the volatile part."""
 
     id: str
     text: str

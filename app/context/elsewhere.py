@@ -1,4 +1,4 @@
-"""What was said in other sessions that share the memory and is in no note yet, within its budget. Pure."""
+"""The unobserved messages of other sessions that share the memory, within a budget. Pure."""
 
 from collections.abc import Iterator, Sequence
 from datetime import tzinfo
@@ -12,7 +12,7 @@ from app.sessions.model import Message, text_of
 
 
 def elsewhere(snapshot: Snapshot, *, tokens_max: int) -> Iterator[Line]:
-    """A block for each conversation, the newest messages of all of them that fit; in the order of their names."""
+    """One block for each conversation, by name, with the newest messages of all that fit."""
     zone = snapshot.rules.zone
     told = [(one, _told(one.message, zone)) for one in snapshot.elsewhere if text_of(one.message.parts)]
     kept = _newest(told, tokens_max=tokens_max)
@@ -21,11 +21,11 @@ def elsewhere(snapshot: Snapshot, *, tokens_max: int) -> Iterator[Line]:
 
 
 def _newest(told: Sequence[tuple[Elsewhere, str]], *, tokens_max: int) -> list[tuple[Elsewhere, str]]:
-    """The newest first, as ``newest_within``; the first of a conversation brings its block's beginning and end."""
+    """The newest that fit, newest first, as ``newest_within``; a conversation's first one also pays for its block."""
     kept: list[tuple[Elsewhere, str]] = []
     left, named = tokens_max, set[str]()
     for one, text in reversed(told):
-        size = text_tokens(text) + 1  # and the line's end
+        size = text_tokens(text) + 1  # and the line break
         if one.conversation not in named:
             size += text_tokens(other_conversation(one.conversation, []))
         if size > tokens_max:

@@ -1,4 +1,4 @@
-"""The compiled context piece by piece, for whoever asks why it looks as it does."""
+"""Explains a compiled context: its segments, and the budgets' decision on each item."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -44,9 +44,9 @@ def decision(
 
 
 def least(is_kept: Callable[[int], bool], *, above: int, enough: int) -> int:
-    """The smallest budget that brings an item back, which is kept under ``enough`` and not under ``above``.
+    """The smallest budget that keeps an item, which is kept under ``enough`` and not under ``above``.
 
-    Found by deciding again under budgets between the two.
+    Found by bisection.
     """
     low, high = above, enough
     while high - low > 1:
@@ -56,7 +56,7 @@ def least(is_kept: Callable[[int], bool], *, above: int, enough: int) -> int:
 
 
 def of_notes(blocks: Sequence[Block], notes: Notes, limits: NoteLimits) -> Iterator[Decision]:
-    """What the memory budget did with each entry of the log."""
+    """The memory budget's decision on each note."""
     budgets = notes.budgets(limits)
     for block in blocks:
         if block.id not in budgets:
@@ -82,12 +82,12 @@ class TailBudgets:
         return cls(asked=asked or 0, left=left or 0, summary_tokens=0 if summary is None else summary.tokens)
 
     def lack(self, left: int) -> int:
-        """How many more have to be asked for, so that so many are left."""
+        """How many more tokens to ask for, so that ``left`` are left for the messages."""
         return budget_leaving(left, summary_tokens=self.summary_tokens) - self.asked
 
 
 def of_summary(whole: Message | None, *, shown: Message | None, budget: int | None) -> Iterator[Decision]:
-    """What the message budget did with what stands for compacted messages: it has half of it at most."""
+    """The message budget's decision on the summary, which gets half of it at most."""
     if whole is None or shown is None:
         return
     if shown is whole:
@@ -100,9 +100,9 @@ def of_summary(whole: Message | None, *, shown: Message | None, budget: int | No
 def of_tail(
     shown: Tail, starts: TailStarts, *, first_seq: int, last_seq: int, budgets: TailBudgets
 ) -> Iterator[Decision]:
-    """What the message budget did with each message; those after ``last_seq`` are incoming.
+    """The message budget's decision on each message; those after ``last_seq`` are incoming.
 
-    Those from ``first_seq`` to the first that was read, which is the first of ``starts``, are one item.
+    The messages from ``first_seq`` up to the first that was read, the first of ``starts``, are one item.
     """
 
     def of(message: Message, verdict: Verdict, reason: str, *, returns: int | None = None) -> Decision:

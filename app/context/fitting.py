@@ -1,4 +1,4 @@
-"""What fits a budget: the newest notes, and the messages from a start that moves in quarters of it."""
+"""Fits notes and messages into budgets: the newest notes, and a tail whose start moves in quarters of its budget."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from app.sessions.model import Message, Role
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteLimits:
-    """What the log may take: tokens, and numbers of entries. None is no limit."""
+    """The limits of the log: tokens, and numbers of entries. None is no limit."""
 
     tokens: int | None = None
     reflections: int | None = None
@@ -23,7 +23,7 @@ class NoteLimits:
 
 
 def effective(asked: int | None, rule: int | None) -> int | None:
-    """The limit in force; None is none. What the caller asks for wins, and 0 asks for no limit."""
+    """The limit in force; None: no limit. The caller's wins over the rule's, and 0 asks for no limit."""
     return rule if asked is None else asked or None
 
 
@@ -93,9 +93,9 @@ def _least(sizes: Mapping[str, int], *, count_max: int | None, above: int, besid
 
 
 def least_budgets(tokens: Sequence[int], *, count_max: int | None, above: int, beside: int) -> list[int | None]:
-    """Of each item the smallest ``tokens_max`` over ``above`` with which ``newest_within`` keeps it; None: none does.
+    """For each item the smallest ``tokens_max`` over ``above`` with which ``newest_within`` keeps it; None: none does.
 
-    It is kept where those up to it, of items that are not larger than the budget, fit together. A budget too small for
+    An item is kept if it and the newer ones, without those larger than the budget, fit together. A budget too small for
     them is raised to their sum, which lets larger ones in: the sum grows by half each time, so that this ends soon.
     """
     newer = _Sizes(tokens)
@@ -110,7 +110,7 @@ def least_budgets(tokens: Sequence[int], *, count_max: int | None, above: int, b
 
 
 class _Sizes:
-    """How many of the sizes put in are no larger than one, and their sum: sums over a tree (Fenwick 1994)."""
+    """The number and the sum of the added sizes up to a given one: a Fenwick tree (1994)."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._sizes = sorted(set(sizes))
@@ -137,7 +137,7 @@ class _Sizes:
 def tail_cut(tail_tokens: int, budget: int | None) -> int:
     """How many tokens to leave out at the head of a tail: 0, or the fewest quarters of the budget that make it fit.
 
-    So the start does not move until another quarter of the budget has been said.
+    So the start does not move until another quarter of the budget has been appended.
     """
     if budget is None or tail_tokens <= budget:
         return 0
@@ -147,9 +147,9 @@ def tail_cut(tail_tokens: int, budget: int | None) -> int:
 
 @dataclass(frozen=True)
 class TailStarts:
-    """Where a tail may start. ``before`` has the tokens before each message, and last the tokens of all.
+    """The possible starts of a tail. ``before`` has the tokens before each message, and last the tokens of all.
 
-    They count from ``tail_from_seq``, which may lie before the first message that was read.
+    The tokens count from ``tail_from_seq``, which may lie before the first message that was read.
     """
 
     messages: Sequence[Message]
@@ -169,10 +169,9 @@ class TailStarts:
 
     @cached_property
     def _groups(self) -> list[int]:
-        """The indexes of whole groups. An open call keeps nothing that follows it.
+        """The indexes at which whole groups begin. An open call does not hold what follows it.
 
-        Results that begin a group have no call among the messages: at the head of a cut tail they are the rest of a
-        group that was left out.
+        A group that begins with results has lost its calls: at the head of a cut tail it is the rest of a group.
         """
         sizes = [len(group.messages) for group in groups(self.messages, force_closed=True)]
         starts = accumulate(sizes[:-1], initial=0)
@@ -189,7 +188,7 @@ def fitting_summary(summary: Message | None, *, key: str, budget: int | None) ->
 
 
 def budget_leaving(limit: int, *, summary_tokens: int) -> int:
-    """The smallest budget of which so much is left to the messages beside a summary (see ``fitting_summary``)."""
+    """The smallest budget that leaves ``limit`` to the messages beside a summary (see ``fitting_summary``)."""
     return limit + min(max(limit - 1, 0), summary_tokens)
 
 

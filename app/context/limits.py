@@ -1,4 +1,4 @@
-"""What a caller may add to a context: how much of each."""
+"""Checks how much a caller adds to a context."""
 
 from app.context.model import ContextLimits
 from app.context.schemas import ContextIn

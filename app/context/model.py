@@ -1,4 +1,4 @@
-"""What a context is compiled from and into, as values."""
+"""Value types of a context: the snapshot and the request, the layout, its rendering and cache, the decisions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -43,14 +43,14 @@ class Stability(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elsewhere:
-    """A message of another session that shares the memory, which no note tells yet."""
+    """A message of another session that shares the memory, which no note covers yet."""
 
     conversation: str
     message: Message
 
 
 def count_before(seq: int, ranges: Iterable[tuple[int, int]]) -> int:
-    """How many messages of the ranges come before this one."""
+    """How many messages of the ranges come before ``seq``."""
     return sum(max(0, min(last, seq - 1) - first + 1) for first, last in ranges)
 
 
@@ -58,7 +58,7 @@ def count_before(seq: int, ranges: Iterable[tuple[int, int]]) -> int:
 class Snapshot:
     """One session at one moment, read by one statement.
 
-    ``tail`` holds messages oldest first, from ``tail_from_seq`` or, where that is over the message budget, from about
+    ``tail`` holds messages oldest first, from ``tail_from_seq`` or, if that is over the message budget, from about
     ``fitting.tail_cut`` tokens after it; always the newest message and its group. ``observed_seq`` is the cursor.
     ``anchor_date`` is what relative dates are computed against. ``version`` 0 with no messages is a session never seen.
     """
@@ -74,29 +74,29 @@ class Snapshot:
     reflections: tuple[Reflection, ...]
     observations: tuple[Observation, ...]
     tail: tuple[Message, ...]
-    summary: Message | None = None  # what the tail begins with: it stands for messages that are shown no longer
-    summaries: tuple[int, ...] = ()  # the seqs from tail_from_seq on that are no messages of the tail
+    summary: Message | None = None  # the head of the tail, in place of messages that are no longer shown
+    summaries: tuple[int, ...] = ()  # their seqs from tail_from_seq on, which are no messages of the tail
     activated_seq: int = 0  # the newest message at the last activation
     tail_skipped_tokens: int = 0  # tokens from tail_from_seq to the first of ``tail``: 0 unless the tail was cut
     unobserved_omitted: int = 0  # unobserved messages before the first of ``tail``, those of ``rebuilding`` too
-    rebuilding: tuple[tuple[int, int], ...] = ()  # ranges up to the cursor that no note tells: it is to be made again
+    rebuilding: tuple[tuple[int, int], ...] = ()  # ranges up to the cursor whose notes are to be made again
     current_task: str | None = None
     suggested_response: str | None = None
     causes: dict[int, str] = field(default_factory=dict)  # of the memory's last versions
     standing: Standing | None = None  # what was known of the resource when the session began
     lagging: bool = False  # the memory is behind: failing, stalled or over the block threshold
-    paused: bool = False  # it is to wait for a cap on its cost
-    values: dict[str, Any] = field(default_factory=dict)  # stored ones and artifacts' texts that a template uses
+    paused: bool = False  # it waits, as a cap on its cost is reached
+    values: dict[str, Any] = field(default_factory=dict)  # stored values and artifacts' texts that the templates use
     elsewhere: tuple[Elsewhere, ...] = ()  # oldest first
-    mark: str | None = None  # another as soon as anything of the session is; None where that is not known
+    mark: str | None = None  # changes with anything of the session; None if that is not known
 
     def is_told(self, seq: int) -> bool:
-        """Whether a note stands for the message, or none has to."""
+        """Whether a note covers the message, or none has to."""
         return seq <= self.observed_seq and not any(first <= seq <= last for first, last in self.rebuilding)
 
     @property
     def is_shared(self) -> bool:
-        """Whether the log is not this session's alone."""
+        """Whether the log is shared with other sessions."""
         return any(note.conversation for note in self.observations) or any(note.shared for note in self.reflections)
 
 
@@ -109,7 +109,7 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """A message that is not shown, found by the caller's query: its seq, and what is told of it."""
+    """A message outside the tail that the caller's query found: its seq, and the text to show."""
 
     seq: int
     text: str
@@ -119,10 +119,10 @@ class Recalled:
 class ContextLimits:
     """What a caller may add to a context: ``temp:`` values, entries of knowledge, incoming messages.
 
-    A template, and what it becomes, has ``template_characters_max``; all of them together, with their values,
-    ``system_characters_max``, for each of a thousand may be of the same large value. Of the resource at most
-    ``profile_tokens`` are told, of other sessions that share the memory ``elsewhere_tokens``. A part that says more
-    than ``part_bytes_inline_max`` may be shown as a preview.
+    A template, unfilled or filled, has at most ``template_characters_max``; all filled ones together have
+    ``system_characters_max``, as each of a thousand may use the same large value. The profile has at most
+    ``profile_tokens``, messages of other sessions that share the memory ``elsewhere_tokens``. A part with more than
+    ``part_bytes_inline_max`` may be shown as a preview.
     """
 
     temp_values_max: int = 100
@@ -140,7 +140,7 @@ LIMITS = ContextLimits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What the caller asked for. A budget of None is the session's own; 0 is no limit.
+    """The caller's request. A budget of None is the session's own; 0 is no limit.
 
     ``system`` are templates. ``state`` are values of this request only, by their names with ``temp:``. ``limits`` are
     the service's.
@@ -192,7 +192,7 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """A context in its order, before it takes a provider's shape. ``stable`` turns come before ``incoming`` ones."""
+    """A context in its order, before it is rendered. ``stable`` turns come before ``incoming`` ones."""
 
     system: tuple[Block, ...] = ()
     stable: tuple[Turn, ...] = ()
@@ -204,7 +204,7 @@ class Layout:
 class Rendered:
     """A payload to splat into the SDK's call, and the cacheable prefix of it as units.
 
-    A unit is the canonical JSON of one block or part and of where it stands. Within an epoch the units of a context
+    A unit is the canonical JSON of one block or part and of its place. Within an epoch the units of a context
     are a prefix of the units of the next one (architecture.md section 5, law 3).
     """
 
@@ -222,9 +222,9 @@ class Verdict(StrEnum):
 class Decision:
     """What a stage did with an item, and why.
 
-    ``id`` is a segment's, a line's of the volatile part, or ``messages:FIRST-LAST`` for those that were not even read;
-    ``tokens`` are the item's own. ``returns_with_tokens``: with so many more of its budget it would be there whole;
-    None where it is, or where tokens alone do not bring it back.
+    ``id`` is that of a segment, of a line of the volatile part, or ``messages:FIRST-LAST`` for messages that were not
+    read; ``tokens`` are the item's own. ``returns_with_tokens``: how many more tokens of budget would show it whole;
+    None if it is shown whole, or if tokens alone do not bring it back.
     """
 
     id: str
@@ -250,7 +250,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cache:
-    """``epoch`` names what the prefix is a function of; ``stable_tokens`` is its size, without the volatile part."""
+    """``epoch`` identifies the state that the prefix depends on; ``stable_tokens`` is the size of the prefix."""
 
     epoch: str
     prefix_sha256: str
@@ -261,11 +261,11 @@ class Cache:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefix:
-    """The cacheable part of a context, kept to hold the next one against: its pieces, and what they came of.
+    """The cacheable part of a context, kept to compare the next one with: its pieces, and what they were made of.
 
-    A piece is a block or a turn; its digest is only good within the process. ``asked`` is that of the system prompt as
-    the caller gave it, ``knowledge`` that of what the caller wants known. Equal pieces are rendered to equal bytes, in
-    every format (architecture.md section 5, law 3).
+    A piece is a block or a turn; its digest is only valid within the process. ``asked`` is the digest of the system
+    prompt as the caller gave it, ``knowledge`` that of the caller's knowledge. Equal pieces are rendered to equal
+    bytes, in every format (architecture.md section 5, law 3).
     """
 
     version: int
@@ -293,7 +293,7 @@ class Omitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiled:
-    """The answer of api.md's Context, less what the snapshot already says. ``tokens`` has a key per section and total.
+    """The answer of api.md's Context, without what the snapshot has. ``tokens`` has a key per section and total.
 
     ``first_seq`` is the first stored message that is shown. ``units`` are those of the prefix (see ``Rendered``).
     ``segments`` and ``decisions`` are None unless asked for.

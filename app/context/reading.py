@@ -1,4 +1,4 @@
-"""A session as one snapshot, of now or of the past, with the values that the caller's templates use."""
+"""Reads a session as one snapshot, of now or of the past, with the values that the caller's templates use."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ from app.sessions.store import session_id
 from app.state.store import StateStore
 from app.state.templates import STORED, Scope
 
-ROW_BYTES = 64  # one costs as much to make a message of as so many bytes of a body to read
+ROW_BYTES = 64  # making a message of a row costs as much as reading so many bytes of a body
 
 
 class SnapshotReader:
@@ -37,7 +37,7 @@ class SnapshotReader:
         clock: Clock,
         elsewhere_tokens: int,
     ) -> None:
-        """``elsewhere_tokens``: of other sessions that share the memory no message is read that has more."""
+        """``elsewhere_tokens``: the most tokens of a message that is read of another session that shares the memory."""
         self._store = store
         self._memory = memory
         self._state = state
@@ -62,11 +62,11 @@ class SnapshotReader:
         known: str | None = None,
         likely: bool = False,
     ) -> tuple[Snapshot, datetime] | None:
-        """The session with the values that the templates use, and what time it is there.
+        """The session with the values that the templates use, and the time of that moment.
 
-        ``known`` is the mark of what was read before, and None is answered where it still holds; ``likely``: it is
-        expected to. A session never seen sees what is its tenant's: its first prompt may need it. Raises
-        VersionNotFound and MessageNotFound for what the past has not.
+        ``known`` is the mark of an earlier read; if it still holds, the answer is None. ``likely``: it is expected to
+        hold. A session never seen has its tenant's values, which its first prompt may need. Raises VersionNotFound and
+        MessageNotFound for a moment that is not in its past.
         """
         session = session_id(tenant, key)
         stored = [name for scope in STORED for name in names[scope]]
@@ -115,7 +115,7 @@ class SnapshotReader:
 
 
 def _refuse(key: str, moment: Moment, *, newest_version: int, newest_seq: int) -> None:
-    """Raise what of a moment is not there; nothing for the empty past of a session never seen."""
+    """Raise for the version or message of a moment that is not there; not for the past of a session never seen."""
     if (moment.version or 0) > newest_version:
         raise VersionNotFound(f"the memory of session '{key}' is at version {newest_version}")
     if (moment.seq or 0) > newest_seq:

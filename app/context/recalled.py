@@ -1,4 +1,4 @@
-"""What a search found, for the volatile part: the best within a budget, told oldest first. Pure."""
+"""Selects search hits for the volatile part: the best within a budget, oldest first. Pure."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date, tzinfo
@@ -9,14 +9,14 @@ from app.context.wording import BARE_MARK, marked, recalled, recalled_from
 from app.kit.tokens import text_tokens
 from app.recall.model import Hit
 
-LEAST_CHARS = 80  # of a text that is cut: less tells nothing
+LEAST_CHARS = 80  # of a cut text: less is useless
 
 
 def within(hits: Sequence[Hit], *, tokens_max: int, zone: tzinfo) -> tuple[Recalled, ...]:
-    """The best of ``hits``, which come best first, in no more than ``tokens_max``; each once, by their days and seqs.
+    """The best of ``hits``, which come best first, in no more than ``tokens_max``, ordered by day and seq.
 
-    They are dated in ``zone``, as the notes are; the day stands above its first message, for every message with its own
-    date would spend a third of the budget on dates. A text that is longer than what is left keeps its beginning.
+    They are dated in ``zone``, as the notes are. Only the first message of a day has the day above it: dates on all
+    would take a third of the budget. A text that is longer than what is left keeps its beginning.
     """
     kept: list[tuple[date, Recalled]] = []
     left = tokens_max
@@ -39,11 +39,11 @@ def _headed(kept: Sequence[tuple[date, Recalled]]) -> Iterator[Recalled]:
 
 
 def _cost(text: str) -> int:
-    return text_tokens(text) + 1  # the line's end
+    return text_tokens(text) + 1  # the line break
 
 
 def _fitting(hit: Hit, *, tokens_max: int, zone: tzinfo) -> Recalled | None:
-    """As it is, or with as much of its text as fits; None where that is too little."""
+    """The hit as it is, or with as much of its text as fits; None if that is too little."""
     length, told = len(hit.text), _told(hit, hit.text, zone)
     while _cost(told) > tokens_max:
         length = length * 3 // 4

@@ -1,4 +1,4 @@
-"""The rows that ``store.py`` reads for a context, as a snapshot."""
+"""Makes a snapshot of the rows that ``store.py`` reads for a context."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
@@ -16,9 +16,9 @@ from app.sessions.model import Kind
 def snapshot_of(
     rows: Sequence[Row], *, key: str, rules_of: Callable[[dict[str, Any]], Rules]
 ) -> tuple[Snapshot, datetime | None]:
-    """The session ``key``, without what the service's settings say, and the time of a moment of the past.
+    """The snapshot of session ``key``, and the time of a past moment; None: now.
 
-    Such a moment has no mark, and in it the memory counts as up to date. ``rules_of`` a session's config.
+    A past moment has no mark, and its memory counts as up to date. ``rules_of`` gives the rules of a session's config.
     """
     row = next(row for row in rows if row["head"] is not None)
     head: dict[str, Any] = row["head"] | row["notes"]
@@ -66,7 +66,7 @@ def snapshot_of(
 
 
 def _rebuilding(gaps: Sequence[Sequence[Any]], *, observed_seq: int) -> Iterator[tuple[int, int]]:
-    """The ranges without the messages that are not observed, up to the cursor: those after it are pending anyway."""
+    """The ranges up to the cursor, without the messages that need no note. Those after it are pending anyway."""
     for start, end, others in gaps:
         first = start
         for other in (*others, end + 1):
@@ -82,5 +82,5 @@ def _elsewhere_of(found: dict[str, Any]) -> Elsewhere:
 
 
 def _dated(found: dict[str, Any]) -> dict[str, Any]:
-    """A row that came as JSON, with its time, which is a text there, as a datetime."""
+    """A row that came as JSON, with its ``created_at`` as a datetime."""
     return found | {"created_at": datetime.fromisoformat(found["created_at"])}

@@ -35,7 +35,7 @@ from app.state.templates import Scope, names_of, read
 MESSAGES = frozenset({HitKind.MESSAGE})
 RECALLED_MAX = 100  # hits considered for one context
 PART_BYTES = 64  # compiling one part of a message takes as long as reading so many bytes: some 25 ms for a thousand
-FACT_BYTES = 256  # and to put one fact among the others
+FACT_BYTES = 256  # and to place one fact among the others
 CHARACTERS_PER_TOKEN = 4
 WAITED = "the wait ended before the memory caught up with this session"
 
@@ -102,13 +102,13 @@ class ContextService:
             kept = replace(kept, held=True)
             self._keep(question, kept)
         if kept is None:
-            raise AssertionError  # nothing was known, so nothing is unchanged
+            raise AssertionError  # without a known mark the read answers a snapshot
         if moment != PRESENT:
-            return kept.answer  # looking at the past is no call
+            return kept.answer  # a request for the past is no call
         return self._answers.told(session, query.format, kept)
 
     def _kept(self, question: Asked | None, query: ContextQuery, body: ContextIn) -> Kept | None:
-        """What was answered to this question, if it was today."""
+        """The cached answer to this question, if it is of today."""
         kept = None if question is None else self._answers.get(question)
         if kept is None:
             return None
@@ -209,13 +209,13 @@ def work_bytes(snapshot: Snapshot) -> int:
 
 
 def _names(body: ContextIn, limits: ContextLimits) -> Names:
-    """The names that its templates use. Raises TooLarge for one that is not to be read."""
+    """The names that the templates use. Raises TooLarge for a template over the limit."""
     check_templates(body, limits)
     return names_of(map(read, body.system))
 
 
 def _now(server: datetime, newest: datetime | None) -> datetime:
-    """Messages may come from clocks that are ahead (memory-rules.md section 3, Clocks)."""
+    """The time of the context: messages may come from clocks that are ahead (memory-rules.md section 3, Clocks)."""
     return server if newest is None else max(server, newest)
 
 
@@ -230,7 +230,7 @@ def _anchored(snapshot: Snapshot, now: datetime | None) -> Snapshot:
 def _incoming(body: ContextIn, snapshot: Snapshot, now: datetime) -> tuple[Message, ...]:
     """The caller's messages to show behind the stored ones, numbered as if they were stored next.
 
-    One whose id a stored message of the tail has is shown there alone: a turn that is tried again may have been stored.
+    One whose id is that of a stored message of the tail is left out: a turn that is retried may have been stored.
     """
     read = [read_message(message, at=f"/incoming/{index}") for index, message in enumerate(body.incoming)]
     stored = {message.id for message in snapshot.tail if message.parts} if read else set()

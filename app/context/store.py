@@ -26,10 +26,10 @@ from app.memory.changing.moments import moment
 from app.memory.rows import CONVERSATION, LIVE_NOW, LIVE_THEN, REFLECTION
 from app.state.store import VALUES, scopes_and_names
 
-CAUSES = 8  # of the last versions, told why the prefix broke
+CAUSES = 8  # of the last versions, to tell why the prefix broke
 ELSEWHERE_SESSIONS, ELSEWHERE_MESSAGES = 5, 20  # sessions that share the memory, and messages of each, that are told
-LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
-RUN_MAX = 200  # results, and before them calls, one after the other: what is read begins before the first of them
+LOOK_BACK = 32  # messages read before the start, to find the start of its group
+RUN_MAX = 200  # consecutive results, and calls before them: the read begins before the first of them
 
 STATE = (
     f"CASE WHEN cardinality((SELECT $8::text[])) > 0 THEN ({VALUES.format(session='$1', scopes='$7', names='$8')}) END"
@@ -150,7 +150,7 @@ COMMON = {
     "reflection": REFLECTION,
 }
 
-# In a shared memory: the last messages of the other sessions that no note covers yet.
+# In a shared memory: the last unobserved messages of the other sessions.
 ELSEWHERE = f""",
          'elsewhere', CASE WHEN s.memory_id <> $1 THEN (
            SELECT json_agg(json_build_object('key', t.key, 'message', g) ORDER BY g.ingested_at, g.seq)

@@ -29,7 +29,7 @@ GUIDE = _GUIDE.format(
     " no longer shown; the messages after them are the conversation itself, word for word.",
     cited="`#12` names the message",
 )
-# Where the notes are those of several conversations.
+# For notes of several conversations.
 SHARED_GUIDE = _GUIDE.format(
     taken="The notes below were taken during this and other conversations with the same user. They stand in for"
     " messages that are not shown; the messages after them are this conversation itself, word for word.",
@@ -45,19 +45,20 @@ Where this conversation says otherwise, that holds.
 
 CONTINUATION = "(The conversation continues below; what came before it is in the notes.)"
 
-# A provider that wants the user to speak first gets this where the tail begins with the assistant and no memory exists.
+# The first message for a provider that wants the user to speak first, if the tail begins with the assistant and there
+# are no notes.
 OPENING = "(The conversation continues below.)"
 
-# What the tail's own system messages become where the roles are the user's and the model's alone.
+# A system message of the tail, in shapes that have only roles of the user and the model.
 SYSTEM_MESSAGE = "<system-message>\n{}\n</system-message>"
 
-# Before what a user with a name says, where a provider's shape cannot tell it.
+# Before the words of a named user, in shapes that have no field for the name.
 SPEAKER = "{}:"
 
 NO_RESULT = "(no result)"
 NO_OUTPUT = "(no output)"
 
-# Possessive: many blanks behind a bracket would else be divided among both stars in every way there is.
+# Possessive, or many blanks behind a bracket would have both stars backtrack through every way to divide them.
 _CONTEXT_TAG: Final = lazy_pattern(r"<(?=\s*+/?\s*+context\b)", re.IGNORECASE)
 
 LAGGING = "The memory is behind: the newest messages are not observed yet."
@@ -75,7 +76,7 @@ def observed_title(conversation: str | None, first: int, last: int) -> str:
 
 
 def condensed_title(conversations: Sequence[str], first: int, last: int, *, shared: bool) -> str:
-    """``first`` and ``last`` are messages only where the log is not ``shared``."""
+    """The title of a reflection; ``first`` and ``last`` are seqs of the session only if the log is not ``shared``."""
     if not shared:
         return f"### Condensed, messages {first}-{last}"
     if not conversations:
@@ -85,7 +86,7 @@ def condensed_title(conversations: Sequence[str], first: int, last: int, *, shar
 
 
 def other_conversation(key: str, said: Sequence[str]) -> str:
-    """What was said elsewhere and no note tells yet. Nothing that was said can close it."""
+    """The unobserved messages of another session; nothing in them can close the tag."""
     text = _OTHER_TAG.sub("‹", "\n".join(map(_hanging, said)))
     return f'<other-conversation name="{key}">\n{text}\n</other-conversation>'
 
@@ -95,7 +96,7 @@ def said(*, seq: int, said_at: datetime, by: str, text: str) -> str:
 
 
 def marked(text: str, *, role: str | None, trust: Trust | None) -> str:
-    """What somebody said, with the mark of the notes where it is a tool's or a stranger's, whatever its role."""
+    """The text, with the notes' mark if it is a tool's or a stranger's."""
     if trust is Trust.EXTERNAL:
         return f"({Origin.EXTERNAL}) {text}"
     return f"({Origin.TOOL}) {text}" if trust is Trust.TOOL or role == Role.TOOL else text
@@ -106,12 +107,12 @@ def titled(title: str, text: str) -> str:
 
 
 def known_before(began_at: datetime) -> str:
-    """What the facts of the resource stand under: they are those of the session's first day."""
+    """The heading of the resource's facts, as they were when the session began."""
     return KNOWN_BEFORE.format(day_label(began_at))
 
 
 def known_line(*, category: str, text: str, since: datetime, until: datetime | None) -> str:
-    """One fact, on one line whatever it is."""
+    """One fact, on one line whatever its text holds."""
     time = f"since {day_label(since)}" if until is None else f"from {day_label(since)} until {day_label(until)}"
     return f"- [{category}] {' '.join(text.split())} ({time})"
 
@@ -121,22 +122,22 @@ def today(day: date) -> str:
 
 
 def in_context(text: str) -> str:
-    """The volatile part, which nothing inside it can close."""
+    """The volatile part in its tag, which nothing inside can close."""
     return f"<context>\n{_CONTEXT_TAG.sub('‹', text)}\n</context>"
 
 
 def _hanging(text: str) -> str:
-    """What a user or a model wrote, its further lines indented: none can pose as a line of ours."""
+    """Text of a user or a model with its further lines indented, so that none can pose as a line of ours."""
     return "\n  ".join(text.splitlines())
 
 
 def current_task(task: str, *, messages_since: int) -> str:
-    """Messages since the newest note may have changed it."""
+    """The line of the current task, which the messages since the newest note may have changed."""
     return f"Current task, as of the newest note{_ago(messages_since)}: {_hanging(task)}"
 
 
 def suggested_response(response: str, *, messages_since: int) -> str:
-    """What the assistant has said since may have been just this."""
+    """The line of the suggested response, which the assistant may have given since."""
     return f"Suggested next response, as of the newest note{_ago(messages_since)}: {_hanging(response)}"
 
 
@@ -145,31 +146,31 @@ def _ago(messages: int) -> str:
 
 
 def preview_text(*, handle: str, media_type: str, size: int, head: str, end: str, left_out: int) -> str:
-    """Stands for what a large part says: where the whole is, what it is, and its head and end."""
+    """The preview of a large part: its handle, media type and size, and its head and end."""
     return (
         f"[{handle} {media_type}, {size} bytes; its beginning and end:]\n{head}\n[... {left_out} characters ...]\n{end}"
     )
 
 
 def recalled_from(day: date) -> str:
-    """Above the messages of a day that the query of the call found; what "last Friday" means depends on the weekday."""
+    """The heading of a day's recalled messages, with the weekday, on which the meaning of "last Friday" depends."""
     return f"Recalled from {day:%A}, {day_label(day)}:"
 
 
 def recalled(*, seq: int, said_at: datetime, by: str, text: str) -> str:
-    """One of these messages."""
+    """The line of a recalled message."""
     return _hanging(f"#{seq}, {said_at:%H:%M}, {by}: {text}")
 
 
 def left_out(messages: int) -> str:
-    """The lag notice: what the budget left out before the memory could note it."""
+    """The lag notice: how many messages the budget left out before the memory observed them."""
     earlier = "1 earlier message is" if messages == 1 else f"{messages} earlier messages are"
     return f"{earlier} neither shown nor in the notes yet."
 
 
 def cut_mark(characters: int, handle: str) -> str:
-    """Stands where text was taken out of a part of a message, which the handle leads to."""
+    """The mark where text was cut out of a part, whose handle leads to the whole."""
     return f"\n[... {characters} characters left out; {handle} has them ...]\n"
 
 
-BARE_MARK = "…"  # the same where there is no room to say so
+BARE_MARK = "…"  # the mark without a handle, if there is no room for more

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API: user and assistant take turns, results come first in the user's message.
+"""Renders for Anthropic's Messages API: user and assistant alternate, results come first in the user's message.
 
 Shapes are those of the installed SDK (``anthropic.types.MessageParam``); roles, pairing, thinking blocks and
 ``cache_control`` are described in the provider's documents on messages, tool use, extended thinking and prompt caching.
@@ -34,8 +34,8 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 WEB_CITATION = ("cited_text", "encrypted_index", "url")
 NAME_LENGTH, ID_LENGTH = 128, 64
 REFERENCE = "tool_reference"
-CAME_WITH = fields({}, {"caller": CALLER, "toolset_name": text})  # a call of the agent's tools
-TOOL = lazy_pattern(r"[A-Za-z0-9_-]{1,256}")  # a tool's name; one that was cut to fit is none
+CAME_WITH = fields({}, {"caller": CALLER, "toolset_name": text})  # what a call of the agent's tools came with
+TOOL = lazy_pattern(r"[A-Za-z0-9_-]{1,256}")  # a tool's name; one that was shortened names no tool
 
 
 def render(layout: Layout) -> Rendered:
@@ -60,7 +60,7 @@ class _Messages:
         self.thread = Thread()
         self._pairing = Pairing()
         self._running = Running()
-        self._thinking: list[Item] = []  # waits for what it led to: no message may end with it
+        self._thinking: list[Item] = []  # held back until a block follows: no message may end with it
 
     def add(self, turn: Turn) -> None:
         came = as_they_came(with_speaker(turn), PROVIDER, self._own_tool)
@@ -100,7 +100,7 @@ def _system(block: Block) -> Item:
 
 
 def _block(part: Part, role: Role) -> Item | None:
-    """The part as a block; None where it cannot be shown and says nothing to the model."""
+    """The part as a block; None if it cannot be shown and tells the model nothing."""
     match part["type"]:
         case own.AS_IT_CAME:
             block: Item = part["item"]
@@ -114,7 +114,7 @@ def _block(part: Part, role: Role) -> Item | None:
         case PartType.REASONING:
             return _thinking(part)
         case _:
-            seen = media_block(part) if role is Role.USER else None  # whoever else shows some is refused
+            seen = media_block(part) if role is Role.USER else None  # refused in other roles' messages
             return seen or text_part(stand_in(part))
 
 
@@ -126,14 +126,14 @@ def _text(part: Part, role: Role) -> Item:
 
 
 def _ended(block: Item) -> Item:
-    """What an assistant said last, for it to be gone on with: not taken where it ends with white space."""
+    """The block without trailing white space, with which Anthropic refuses an assistant's last message."""
     return {**block, "text": block["text"].rstrip()} if block["type"] == "text" else block
 
 
 def _citations(part: Part) -> list[Item]:
-    """What of the web a text rests on: the next turns need it (``encrypted_index``).
+    """The web citations of a text: the next turns need their ``encrypted_index``.
 
-    Citations of documents name them by their number in the request they answered, which this one is not.
+    Citations of documents are left out: they name a document by its number in the request that they answered.
     """
     citations = part.get("citations")
     if not isinstance(citations, list):
@@ -166,7 +166,7 @@ def _tool_use(part: Part) -> Item:
 def _tool_result(part: Part) -> Item:
     block: Item = {"type": "tool_result", "tool_use_id": identifier(part["tool_call_id"], length=ID_LENGTH)}
     content = _references(part["output"]) or [_within_result(item) for item in output_parts(part["output"])]
-    if part.get("is_error"):  # which is not taken without words
+    if part.get("is_error"):  # Anthropic refuses an error without content
         return {**block, "content": content or [text_part(NO_OUTPUT)], "is_error": True}
     return {**block, "content": content} if content else block
 

@@ -1,4 +1,4 @@
-"""What Anthropic can see of images and files; for anything else it refuses the whole request."""
+"""Images and files that Anthropic accepts, as blocks; for any other it refuses the whole request."""
 
 from collections.abc import Collection
 from typing import Any
@@ -12,7 +12,7 @@ from app.sessions.model import Part, PartType, text_part
 DOCUMENT_TYPES = frozenset({"application/pdf"})
 SEARCH_RESULT, UPLOAD = "search_result", "container_upload"
 WEB, FILE_ID = "https://", "file_"
-ABOUT = {"title": 500, "context": 10_000}  # what may be said of a document, and its characters at most
+ABOUT = {"title": 500, "context": 10_000}  # fields about a document, and the most characters of each
 
 
 def media_block(part: Part) -> Item | None:
@@ -31,7 +31,7 @@ def media_block(part: Part) -> Item | None:
 
 
 def _source(part: Part, types: Collection[str]) -> Item | None:
-    """Where the block's content is: within it, in the part's own words, on the web, or in Anthropic's store."""
+    """The block's source: base64 data, the part's own text, a web address, or a file in Anthropic's store."""
     media_type, url, data = media(part)
     if data and media_type in types:
         return {"type": "base64", "media_type": media_type, "data": data}
@@ -63,7 +63,7 @@ def _scaling(part: Part) -> Item:
 
 
 def _about(part: Part) -> Item:
-    """What a document was sent with."""
+    """The title, context and citations that a document was sent with."""
     words = {"title": part.get("name"), "context": part.get("context")}
     said = {key: value for key, value in words.items() if isinstance(value, str) and 0 < len(value) <= ABOUT[key]}
     return {**said, **_citing(part)}

@@ -1,4 +1,4 @@
-"""What Anthropic takes back of the tools that it runs itself (``anthropic.types.beta.BetaContentBlockParam``)."""
+"""Shapes of the blocks of tools that Anthropic runs itself (``anthropic.types.beta.BetaContentBlockParam``)."""
 
 from collections.abc import Mapping
 

@@ -1,8 +1,8 @@
-"""The tools that Anthropic runs itself, as it sent them.
+"""Restores uses and results of the tools that Anthropic runs itself, as it sent them.
 
-A use may come without its result: of a turn that Anthropic paused (``pause_turn``), or beside calls of the agent's own
-tools, for whose results it waits. Then one of its next messages begins with the result; the request between the two is
-refused unless it shows the use as it came.
+A use may come without its result: in a turn that Anthropic paused (``pause_turn``), or beside calls of the agent's own
+tools, for whose results Anthropic waits. One of its next messages then begins with the result; the request between the
+two is refused unless it shows the use as it came.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,23 +22,23 @@ MCP, MCP_RESULT, SEARCH = "mcp_tool_use", "mcp_tool_result", "tool_search"
 
 
 def used_and_found(call: Part, result: Part) -> list[Item]:
-    """A use and its result (``server_tool_use``, ``web_search_tool_result`` ...); nothing for what is none."""
+    """A use and its result (``server_tool_use``, ``web_search_tool_result`` ...); none if they cannot go back."""
     asked, answered = _use(call), _result(result)
     return [asked, answered] if asked and answered else []
 
 
 class Running:
-    """The uses without result, in their order."""
+    """The uses that wait for their results, in order."""
 
     def __init__(self) -> None:
         self._uses: dict[str, Item] = {}
-        self._shown: set[str] = set()  # also of those that have got their result
-        self._passed: set[str] = set()  # without whose results the assistant goes on
+        self._shown: set[str] = set()  # the ids of all uses shown, also with a result
+        self._passed: set[str] = set()  # the ids of uses after which the assistant went on without a result
 
     def told(self, turn: Turn, takes: Callable[[str], bool]) -> Turn:
-        """The turn with uses that wait, and the results that were waited for, as they came.
+        """The turn with its waiting uses, and the results of former ones, as they came.
 
-        ``takes`` tells whether an id is free, and uses it.
+        ``takes`` claims an id, and answers whether it was free.
         """
         if turn.role is not Role.ASSISTANT or not (self._uses or any(map(_is_call, turn.parts))):
             return turn
@@ -49,7 +49,7 @@ class Running:
         return turn
 
     def closing(self, role: Role) -> list[Item]:
-        """What stands before words of this role: results for the uses that get none any more."""
+        """Error results for the uses that will get none, to stand before words of this role."""
         passed = self._passed if role is Role.ASSISTANT else set(self._uses)
         return [_closed(self._uses.pop(id_)) for id_ in list(self._uses) if id_ in passed]
 
@@ -71,7 +71,7 @@ class Running:
         return part if self._knows(part.get("caller")) else {key: part[key] for key in part if key != "caller"}
 
     def _knows(self, caller: Any) -> bool:
-        """Whether what called one of the agent's tools is shown: Anthropic refuses the name of what is not."""
+        """Whether the use that called one of the agent's tools is shown: Anthropic refuses the name of another."""
         fitted = fitting(CALLER, caller)
         return caller is None or (fitted is not None and fitted.get("tool_id") in {None, *self._shown})
 
@@ -101,7 +101,7 @@ def _use(call: Part) -> Item | None:
 
 
 def _result(result: Part) -> Item | None:
-    """What was cut, or is shown as a preview, is a text; only an MCP result may be one."""
+    """The result as a block. A cut or previewed output is a text, which only an MCP result may be: else None."""
     shape = _shape(RESULTS, result)
     if shape is None:
         return None
@@ -110,12 +110,12 @@ def _result(result: Part) -> Item | None:
 
 
 def _worded(output: Any) -> Any:
-    """What a server tool answered, without blank texts, which Anthropic refuses anywhere."""
+    """A server tool's output without blank texts, which Anthropic refuses anywhere."""
     return [item for item in output if not is_shown(item) or visible(item)] if isinstance(output, list) else output
 
 
 def _closed(use: Item) -> Item:
-    """A result for a use that has got none."""
+    """An error result for a use that has none."""
     if use["type"] == MCP:
         return {"type": MCP_RESULT, "tool_use_id": use["id"], "content": NO_RESULT, "is_error": True}
     kind = f"{SEARCH if use['name'].startswith(SEARCH) else use['name']}_tool_result"

@@ -1,7 +1,7 @@
-"""Gemini's contents: user and model take turns, and a call's results are the user's.
+"""Renders for Gemini: user and model alternate, and a call's results are the user's.
 
 Shapes are those of the google-genai SDK (``google.genai.types.Content``, with ``system_instruction`` in the config), in
-its own snake_case; bytes are base64. Calls and results meet by their place and name where Gemini gave them no id.
+its own snake_case; bytes are base64. Calls and results are paired by place and name if Gemini gave them no id.
 """
 
 from base64 import b64encode
@@ -44,9 +44,9 @@ from app.sessions.wire.gemini import ID_PREFIX, MODEL, PROVIDER
 
 BEHIND_PATH = lazy_pattern("[?#]")
 NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")  # as Gemini's tools are named (types.FunctionDeclaration)
-NAME_LENGTH, ID_LENGTH = 64, 64  # of others
+NAME_LENGTH, ID_LENGTH = 64, 64  # of names and ids that are made to fit
 UNSIGNED = b64encode(b"skip_thought_signature_validator").decode()
-# Of what is there no media type is needed.
+# Files in these places need no media type.
 OWN_STORES = ("gs://", "https://generativelanguage.googleapis.com/", "https://www.youtube.com/", "https://youtu.be/")
 BESIDE_MEDIA = (
     ("video_metadata", "videoMetadata", VIDEO),
@@ -85,7 +85,7 @@ class _Contents:
     def __init__(self) -> None:
         self.thread = Thread()
         self._pairing = Pairing(visible=_visible)
-        self._names: dict[str, str] = {}  # of the calls shown: a result has to tell it
+        self._names: dict[str, str] = {}  # of the calls shown, by id: a result has to repeat the name
 
     def add(self, turn: Turn) -> None:
         for said in self._pairing.said(as_they_came(with_speaker(turn), PROVIDER, _own_tool)):
@@ -106,7 +106,7 @@ class _Contents:
         self.thread.add(role, parts if any("function_call" in item for item in held) else _signed(parts))
 
     def _part(self, part: Part, role: Role) -> Item | None:
-        """The part with the signature it came with; None for others' reasoning."""
+        """The part with the signature it came with; None for other providers' reasoning."""
         match part["type"]:
             case own.AS_IT_CAME:
                 item: Item = part["item"]
@@ -123,7 +123,7 @@ class _Contents:
                 return said if part.get("provider") == PROVIDER else None
             case _:
                 signature = _signature(part)
-                shown = _media(part) if role is Role.USER or signature else None  # what the model drew, it signed
+                shown = _media(part) if role is Role.USER or signature else None  # a model signs what it draws
                 return {**(shown or {"text": stand_in(part)}), **signature}
 
     def _call(self, part: Part) -> Item:
@@ -142,10 +142,10 @@ class _Contents:
 
 
 def _signed(parts: list[Item]) -> list[Item]:
-    """The first call of a content has a signature: from Gemini 3 on one without is refused.
+    """The parts with a signature on the first call: from Gemini 3 on a content without one is refused.
 
-    Those of others' models, and of Gemini's before, have none; what stands for one is told in Google's documents on
-    thought signatures.
+    Calls of other models, and of Gemini's before, have none; the placeholder is that of Google's documents on thought
+    signatures.
     """
     first = next((index for index, part in enumerate(parts) if "function_call" in part), None)
     if first is None or any("thought_signature" in part for part in parts):
@@ -154,7 +154,7 @@ def _signed(parts: list[Item]) -> list[Item]:
 
 
 def _own_tool(call: Part, result: Part) -> list[Item]:
-    """Code and other tools that Gemini runs, and what came of it."""
+    """The call and result of a tool that Gemini runs, such as code, as parts; none if Gemini cannot have sent them."""
     match call["native"], result["native"]:
         case "executableCode", "codeExecutionResult":
             shown = (
@@ -179,22 +179,22 @@ def _tool_type(part: Part, key: str) -> Item:
 
 
 def _visible(part: Part) -> bool:
-    """Gemini ends a stream with an empty text that has but a signature."""
+    """Whether a part is shown, also an empty text with a signature: Gemini ends a stream with one."""
     return visible(part) or bool(_signature(part))
 
 
 def _id(call_id: str) -> Item:
-    """Nothing where Gemini gave none (``sessions/wire/gemini.py``)."""
+    """The field ``id``; empty if Gemini gave none (``sessions/wire/gemini.py``)."""
     return {} if call_id.startswith(ID_PREFIX) else {"id": identifier(call_id, length=ID_LENGTH)}
 
 
 def _more(part: Part, key: str, shape: Shape) -> Item:
-    """What Gemini's own object held beside the neutral fields."""
+    """The fields of Gemini's own object beside the neutral ones, as far as they fit the shape."""
     return fitting(shape, part.get(key)) or {}
 
 
 def _signature(part: Part) -> Item:
-    """Bytes, as the SDK or the API wrote them."""
+    """The thought signature: bytes as base64, as the SDK or the API wrote them."""
     signature = part.get("thoughtSignature")
     written = standard_base64(signature) if isinstance(signature, str) else None
     return {"thought_signature": written} if written else {}
@@ -209,7 +209,7 @@ def _answer(part: Part) -> Item:
 
 
 def _media(part: Part) -> Item | None:
-    """Bytes, or a place of which Gemini can tell what is there."""
+    """The bytes, or a URL with a media type that is known or not needed; else None."""
     media_type, url, data = media(part)
     beside = {shown: more for shown, sent, shape in BESIDE_MEDIA if (more := _more(part, sent, shape))}
     if data and media_type:

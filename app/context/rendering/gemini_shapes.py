@@ -1,4 +1,4 @@
-"""What Gemini takes back of its own objects (``google.genai.types``), in snake case as in camel."""
+"""Shapes of Gemini's own objects (``google.genai.types``), with fields in snake case or camel case."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from app.context.rendering.shape import Shape, either, fields, flag, integer, li
 
 
 def _either_case(**shapes: Shape) -> Mapping[str, Shape]:
-    """Each under its name in snake case and in camel case."""
+    """Each shape under its name in snake case and in camel case."""
     return {written: shape for name, shape in shapes.items() for written in (name, _camel(name))}
 
 

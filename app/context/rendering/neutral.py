@@ -1,4 +1,4 @@
-"""The neutral shape: the system blocks as they are, and one message per stored message with its own parts."""
+"""Renders the neutral shape: the system blocks as they are, and one message per stored message with its own parts."""
 
 from app.context.model import Layout, Rendered, Turn
 from app.context.rendering.thread import Thread
@@ -23,7 +23,7 @@ def render(layout: Layout) -> Rendered:
 
 
 def _add(thread: Thread, turn: Turn) -> None:
-    if not turn.parts:  # a boundary, or a message that says nothing: no provider takes one
+    if not turn.parts:  # a boundary or an empty message: no provider takes one
         return
     name = {"name": turn.name} if turn.name else {}
     thread.add(turn.role, turn.parts, merge=False, **name)

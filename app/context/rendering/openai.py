@@ -1,7 +1,7 @@
-"""OpenAI's Chat Completions: results are messages of role tool right behind the assistant's calls.
+"""Renders for OpenAI's Chat Completions: results are messages of role tool right behind the assistant's calls.
 
 Shapes are those of the installed SDK (``openai.types.chat.ChatCompletionMessageParam``, ``prompt_cache_breakpoint``
-and ``prompt_cache_key`` of ``completion_create_params``). OpenAI itself tells no reasoning here; a compatible server
+and ``prompt_cache_key`` of ``completion_create_params``). OpenAI itself returns no reasoning here; a compatible server
 that does gets it back in the field it used, as some refuse calls without (``_thought``, ``CALL_FIELDS``).
 """
 
@@ -35,7 +35,7 @@ AUDIO_FORMATS = {"audio/wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
 
 # DeepSeek and Moonshot have reasoning_content; Groq, Cerebras and vLLM reasoning; OpenRouter reasoning_details too;
 # LiteLLM thinking_blocks; Ollama thinking, Cohere tool_plan. Gemini's compatible API signs a call's thought in
-# extra_content, LiteLLM in the other.
+# extra_content, LiteLLM in provider_specific_fields.
 REASONED_DETAILS = ("reasoning_details", "thinking_blocks")
 DETAILS = listed(mapping)
 CALL_FIELDS = fields({}, {"extra_content": mapping, "provider_specific_fields": mapping})
@@ -81,7 +81,7 @@ class _Messages:
             self._add(said, name)
 
     def add_volatile(self, block: Block) -> None:
-        """To the user's last message whatever its name, else as a message of its own: a tool's takes no more text."""
+        """Append to the last message if it is the user's, of any name, else add one: a tool's takes no more text."""
         if self.thread.last_role == Role.USER:
             self.thread.go_on([text_part(block.text)])
         else:
@@ -106,7 +106,7 @@ class _Messages:
             self.thread.add(said.role, content, **named, **_thought(said))
 
     def _calls(self) -> bool:
-        """Whether calls wait for results, which follow the one message that made all: whoever calls more joins.
+        """Whether the last message makes calls. More calls then join it, as the results follow one message with all.
 
         Behind calls nothing but calls is added, so the last item tells.
         """
@@ -114,7 +114,7 @@ class _Messages:
 
 
 def _message(message: Item) -> Item:
-    """Calls leave the content for their own field."""
+    """The message with the calls moved from its content to their own field."""
     calls = [item for item in message["content"] if item["type"] in CALLS]
     if not calls:
         return message
@@ -139,18 +139,18 @@ def _item(part: Part, role: Role) -> Item | None:
 
 
 def _mistral(part: Part) -> Item:
-    """Mistral's thinking stands in the content."""
+    """Mistral's thinking, which stands in the content."""
     return {"type": "thinking", "thinking": [text_part(part["text"])], **THINKING_FIELDS(part)}
 
 
 def _thought(said: Said) -> Item:
-    """The fields beside an assistant's content that tell its reasoning, as they came."""
+    """The fields beside an assistant's content that hold its reasoning, as they came."""
     found: Item = {}
     for part in said.parts if said.role is Role.ASSISTANT else ():
         if part["type"] != PartType.REASONING or part.get("provider") != PROVIDER:
             continue
         native = part.get("native")
-        if native in REASONED and "summary" not in part:  # which an item of the Responses API has
+        if native in REASONED and "summary" not in part:  # no item of the Responses API
             found[native] = part["text"]
         elif native in REASONED_DETAILS and (details := fitting(DETAILS, part.get("details"))):
             found[native] = details
@@ -166,7 +166,7 @@ def _call(part: Part) -> Item:
 
 
 def _result(part: Part) -> list[Item]:
-    """Text only; an error says so, for there is no field for it."""
+    """The output as texts; an error is marked by a text, as there is no field for it."""
     shown = [text_part(stand_in(item)) for item in output_parts(part["output"])] or [text_part(NO_OUTPUT)]
     return [text_part("[error]"), *shown] if part.get("is_error") else shown
 

@@ -1,4 +1,4 @@
-"""The tools that OpenAI runs itself, as the one item of the Responses API that holds call and result."""
+"""Restores calls of the tools that OpenAI runs itself: one item of the Responses API holds call and result."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ NEEDS_RESULT = frozenset({"code_interpreter_call", IMAGE_CALL})
 
 
 def hosted(call: Part, result: Part) -> list[Item]:
-    """``web_search_call``, ``code_interpreter_call`` ...; nothing for what is none of them."""
+    """The item (``web_search_call``, ``code_interpreter_call`` ...); none if it cannot go back as it came."""
     kind = call["native"]
     if result["native"] != kind or kind not in HOSTED_CALLS:
         return []
     fields, held = HOSTED_CALLS[kind]
-    error = call.get("error")  # null where there was none
+    error = call.get("error")  # null if there was none
     if error is None and not _is_whole(kind, result["output"]):
         return []
     if kind == MCP_CALL:
@@ -34,19 +34,19 @@ def hosted(call: Part, result: Part) -> list[Item]:
 
 
 def _is_whole(kind: str, output: Any) -> bool:
-    """Whether it is as it came: what was cut, or is shown as a preview, is a text, which of these only MCP's may be."""
+    """Whether the output is as it came: a cut or previewed one is a text, which of these only MCP's may be."""
     return kind == MCP_CALL or output == "" or isinstance(output, list)
 
 
 def _beside(error: Any, kind: str, held: str, output: Any) -> Item:
-    """What there is beside an error, which has a field of its own; one in words, which MCP's has not, is the output."""
+    """The result's field beside an error, which has its own. MCP's takes no text: an error in words is the output."""
     if kind == MCP_TOOLS:
         return {held: output if isinstance(output, list) else []}
     return {held: output} if kind == MCP_CALL and isinstance(error, str) else {}
 
 
 def _held(kind: str, held: str, output: Any) -> Item:
-    """The result under the item's own field; OpenAI's null was read as an empty text."""
+    """The result under the item's own field; a null of OpenAI's was stored as an empty text."""
     if output == "":
         return {held: None} if kind in NEEDS_RESULT else {}
     if kind == IMAGE_CALL:

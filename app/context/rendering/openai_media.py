@@ -1,4 +1,4 @@
-"""What both of OpenAI's APIs can see of images and files; whatever else they refuse with the whole request."""
+"""Images and files that both of OpenAI's APIs accept; for any other they refuse the whole request."""
 
 from app.context.rendering.parts import IMAGE_TYPES, media, own_file_id
 from app.context.rendering.thread import Item
@@ -18,14 +18,14 @@ def image_url(part: Part) -> str | None:
 
 
 def image_detail(part: Part) -> str | None:
-    """As Chat Completions has it, within its own object, or as the Responses API does, on the part."""
+    """The level of detail, in its own object as in Chat Completions, or on the part as in the Responses API."""
     own = part.get("image_url")
     detail = own.get("detail") if isinstance(own, dict) else part.get("detail")
     return detail if detail in DETAILS else None
 
 
 def file_data(part: Part) -> Item | None:
-    """The bytes, under a name; in a tool's output that may be any JSON."""
+    """The bytes with a file name; the part's name may be any JSON in a tool's output."""
     media_type, _, data = media(part)
     if not data or not media_type or media_type.startswith(NO_FILES):
         return None

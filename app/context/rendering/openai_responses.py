@@ -1,4 +1,4 @@
-"""OpenAI's Responses API: a list of items, of which the assistant's own go back as they came.
+"""Renders for OpenAI's Responses API: a list of items, of which the assistant's own go back as they came.
 
 Shapes are those of the installed SDK (``openai.types.responses.ResponseInputParam``, ``prompt_cache_breakpoint`` of the
 input parts, ``prompt_cache_key`` of ``response_create_params``). A reasoning item is only taken with its encrypted
@@ -35,7 +35,7 @@ from app.sessions.wire.openai_responses import APPROVAL, MESSAGE_ID, PROVIDER
 CACHEABLE = frozenset({"input_text", "input_image", "input_file"})
 NAME_LENGTH, ID_LENGTH = 64, 64
 MESSAGE, CUSTOM_CALL, COMPACTION = "message", "custom_tool_call", "compaction"
-CALL_ID, CUSTOM_CALL_ID = "fc", "ctc"  # what the ids begin with
+CALL_ID, CUSTOM_CALL_ID = "fc", "ctc"  # the prefixes of the ids
 PHASES = ("commentary", "final_answer")
 OF_THE_TALK = (Stability.TAIL, Stability.VOLATILE)  # behind the continuation note or a summary a run may have been cut
 
@@ -57,15 +57,15 @@ def render(layout: Layout, *, key: str) -> Rendered:
 
 
 class _Items:
-    """Items in the making. ``_whole``: the run of the assistant's items is there from its beginning."""
+    """Builds the items. ``_whole``: the run of the assistant's items is there from its beginning."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
         self._pairing = Pairing()
-        self._reasoning: list[Item] = []  # waits for the item it led to
-        self._kinds: dict[str, str] = {}  # of calls whose results are of a kind of their own, by their ids
+        self._reasoning: list[Item] = []  # held back for the item it led to
+        self._kinds: dict[str, str] = {}  # by call id, of calls whose results are of a kind of their own
         self._whole = False
-        self._ids: set[str] = set()  # of the items, none of which is taken twice
+        self._ids: set[str] = set()  # of the items: OpenAI takes none twice
 
     def add(self, turn: Turn) -> None:
         if turn.role is Role.ASSISTANT and not turn.parts:
@@ -74,13 +74,13 @@ class _Items:
             if said.role is Role.ASSISTANT:
                 self._add_of_assistant(said)
                 continue
-            if turn.role is not Role.ASSISTANT:  # whose words close calls that stay open behind the reasoning to them
+            if turn.role is not Role.ASSISTANT:  # whose turn may close its open calls while its reasoning is held back
                 self._reasoning.clear()
                 self._whole = turn.stability in OF_THE_TALK
             self._add_of_others(said)
 
     def _miss(self) -> None:
-        """An item was erased: what led to it, or what it led to, is refused as it came."""
+        """Note an erased item: reasoning that led to it, and items that it led to, are refused as they came."""
         self._reasoning.clear()
         self._whole = False
 
@@ -99,7 +99,7 @@ class _Items:
             self.items.append(_message(said.role, content))
 
     def add_volatile(self, block: Block) -> None:
-        """To the user's last message, else as a message of its own: a tool's takes no more text."""
+        """Append to the last item if it is the user's message, else add one: a tool's takes no more text."""
         if self.items and self.items[-1].get("role") == Role.USER:
             self.items[-1]["content"].append(_text(block.text))
         else:
@@ -140,18 +140,18 @@ class _Items:
         self._reasoning.clear()
 
     def _reason(self, part: Part) -> None:
-        """Others' reasoning cannot be shown; where one's own cannot, what it led to loses its ids."""
+        """Hold back OpenAI's reasoning for the item it led to, which loses its id if the reasoning cannot be shown."""
         if part.get("provider") != PROVIDER:
             return
         if compacted := _compacted(part):
-            self.items.append(compacted)  # and not behind reasoning, which only what it led to may follow
+            self.items.append(compacted)  # now, as only the item it led to may follow reasoning
         elif (item := _reasoning(part)) and self._is_taken(item["id"]):
             self._reasoning.append(item)
         else:
             self._whole = False
 
     def _is_taken(self, item_id: str) -> bool:
-        """Whether OpenAI takes an item under this id, which is used by it then."""
+        """Whether OpenAI takes an item under this id; if so the id is used up."""
         if not self._whole or item_id in self._ids:
             return False
         self._ids.add(item_id)
@@ -198,7 +198,7 @@ def _in_order(parts: list[Part]) -> list[Part]:
 
 
 def _came(shape: Shape, part: Part) -> Item:
-    """What OpenAI sent with a call; a part of another shape may have the fields too."""
+    """The fields that OpenAI sent with a call; without ``item_id`` the part is of another shape that may have them."""
     return fitting(shape, part) or {} if "item_id" in part else {}
 
 
@@ -216,7 +216,7 @@ def _system(block: Block) -> Item:
 
 
 def _message_id(part: Part) -> str | None:
-    """The id of the assistant's message a text came with, where it is one that OpenAI gave."""
+    """The id of the assistant's message a text came with, if OpenAI gave it."""
     item_id = part.get("item_id") if part["type"] == PartType.TEXT else None
     return item_id if isinstance(item_id, str) and item_id.startswith(MESSAGE_ID) else None
 
@@ -246,7 +246,7 @@ def _phase(part: Part) -> Item:
 
 
 def _reasoning(part: Part) -> Item | None:
-    """The item as it came, less what was not set; None without the encrypted content that stands for it."""
+    """The reasoning item as it came, without unset fields; None if it lacks its id or its encrypted content."""
     item_id, encrypted = part.get("item_id"), part.get("encrypted_content")
     if part.get("native") != "reasoning" or not (isinstance(item_id, str) and isinstance(encrypted, str)):
         return None
@@ -258,7 +258,7 @@ def _reasoning(part: Part) -> Item | None:
 
 
 def _compacted(part: Part) -> Item | None:
-    """What stands, encrypted, for all that OpenAI compacted before it."""
+    """The item with the encrypted form of all that OpenAI compacted before it; None for any other part."""
     encrypted = part.get("encrypted_content")
     if part.get("native") != COMPACTION or not isinstance(encrypted, str):
         return None
@@ -266,13 +266,13 @@ def _compacted(part: Part) -> Item | None:
 
 
 def _listed(part: Part, key: str) -> list[Any]:
-    """What OpenAI sent as a list; a caller may write anything there."""
+    """A field that OpenAI sends as a list; empty if a caller wrote anything else there."""
     value = part.get(key)
     return value if isinstance(value, list) else []
 
 
 def _output(part: Part) -> str | list[Item]:
-    """One text as it is, else its parts; an error says so, for there is no field for it."""
+    """One text as it is, else its parts; an error is marked by a text, as there is no field for it."""
     shown = [_input(item, Role.USER) for item in output_parts(part["output"])] or [_text(NO_OUTPUT)]
     if part.get("is_error"):
         return [_text("[error]"), *shown]

@@ -1,4 +1,4 @@
-"""What the Responses API takes back of its own items (``openai.types.responses.ResponseInputItemParam``)."""
+"""Shapes of the Responses API's own items (``openai.types.responses.ResponseInputItemParam``)."""
 
 from collections.abc import Mapping
 
@@ -21,13 +21,13 @@ from app.context.rendering.shape import (
 OPTIONAL_TEXT, OPTIONAL_INTEGER = nullable(text), nullable(integer)
 ENDED = ("in_progress", "completed", "incomplete")
 SEARCHED = one_of(*ENDED, "searching", "failed")
-CALLER = tagged("direct")  # a program's call names it by an id, under which it is not shown
+CALLER = tagged("direct")  # a program's call names the program by an id under which that is not shown
 
-# Of a call of the agent's tools, beside the neutral fields.
+# The fields of a call of the agent's tools beside the neutral ones.
 CALL = fields({}, {"namespace": text, "caller": CALLER, "async": flag, "status": one_of(*ENDED)})
 CALLED = fields({}, {"namespace": text, "caller": CALLER, "async": flag})  # of one that has no status
 
-# What the agent runs itself, under its own field.
+# Tools that the agent runs itself.
 ENVIRONMENT = either(
     tagged("local", optional={"skills": listed(fields({"description": text, "name": text, "path": text}))}),
     tagged("container_reference", {"container_id": text}),
@@ -49,7 +49,7 @@ PATCH_OPERATION = either(
     tagged("delete_file", {"path": text}),
 )
 
-# Reasoning, and what the assistant's own words rest on.
+# Reasoning, and the citations of the assistant's words.
 SUMMARY = listed(tagged("summary_text", {"text": text}))
 REASONED = listed(tagged("reasoning_text", {"text": text}))
 PLACE: Mapping[str, Shape] = {"start_index": integer, "end_index": integer}
@@ -60,7 +60,7 @@ ANNOTATION = either(
     tagged("file_path", {"file_id": text, "index": integer}),
 )
 
-# What OpenAI runs itself.
+# Tools that OpenAI runs itself.
 MCP_ERROR = either(
     fields({"type": one_of("mcp_protocol_error", "http_error"), "code": integer, "message": text}),
     tagged("mcp_tool_execution_error", {"content": anything}),
@@ -83,7 +83,7 @@ SEARCH = either(
     tagged("find_in_page", {"pattern": text, "url": text}),
 )
 
-# By their type: what is required beside it and the id, and what is not.
+# By item type: the required fields beside type and id, and the optional ones.
 _HOSTED: Mapping[str, tuple[Mapping[str, Shape], Mapping[str, Shape]]] = {
     "code_interpreter_call": (
         {
@@ -119,7 +119,7 @@ _HOSTED: Mapping[str, tuple[Mapping[str, Shape], Mapping[str, Shape]]] = {
     "mcp_list_tools": ({"server_label": text, "tools": listed(MCP_TOOL)}, {"error": text}),
     "web_search_call": (
         {"action": SEARCH, "status": SEARCHED},
-        {"results": listed(mapping)},  # which OpenAI sends where it is asked to, though its types do not name them
+        {"results": listed(mapping)},  # which OpenAI sends on request, though its types do not name them
     ),
 }
 HOSTED: Mapping[str, Shape] = {

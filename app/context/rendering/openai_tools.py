@@ -1,9 +1,9 @@
-"""OpenAI's tools that the agent runs itself: their calls go back as they came, and their results in a shape of theirs.
+"""OpenAI's tools that the agent runs itself: their calls go back as they came, and their results in their own shapes.
 
-So does what MCP asks leave for, and whether it was given.
+So do the approval requests of MCP and the responses to them.
 
 Calls of other such tools (``computer_call``, ``local_shell_call``) are shown as those of functions: their results have
-no place for a text, and so none for "no result", nor for a preview.
+no place for a text, and so none for "no result" or a preview.
 """
 
 from app.context.rendering.openai_shapes import CALLER, ENVIRONMENT, PATCH_OPERATION, SHELL_ACTION, SHELL_OUTPUT
@@ -20,7 +20,7 @@ COMPLETED, FAILED = "completed", "failed"
 
 
 def own_call(part: Part) -> Item | None:
-    """The call but for its ids; None for what OpenAI cannot have sent: a caller may write any field on a part."""
+    """The call without its ids; None if OpenAI cannot have sent it: a caller may write any field on a part."""
     kind, arguments = part.get("native"), part["arguments"]
     if part.get("provider") != PROVIDER or kind not in (SHELL, PATCH) or not isinstance(arguments, dict):
         return None
@@ -32,7 +32,7 @@ def own_call(part: Part) -> Item | None:
 
 
 def asked_leave(part: Part) -> Item | None:
-    """The ``mcp_approval_request``, whose id is that of the call; None for what OpenAI cannot have sent."""
+    """The ``mcp_approval_request``, whose id is that of the call; None if OpenAI cannot have sent it."""
     arguments = part["arguments"]
     if part.get("provider") != PROVIDER or part.get("native") != APPROVAL or not isinstance(arguments, dict):
         return None
@@ -43,7 +43,7 @@ def asked_leave(part: Part) -> Item | None:
 
 
 def answered_leave(part: Part) -> Item:
-    """The ``mcp_approval_response``: leave is given by ``"approve": true`` alone."""
+    """The ``mcp_approval_response``: only ``"approve": true`` approves."""
     output = part["output"]
     if not isinstance(output, dict) or not isinstance(output.get("approve"), bool):
         output = {"approve": False, "reason": _text(part)}
@@ -52,7 +52,7 @@ def answered_leave(part: Part) -> Item:
 
 
 def own_output(kind: str, part: Part) -> Item:
-    """The result of such a call but for its id, whatever the tool answered."""
+    """The result of such a call without its id, whatever the tool answered."""
     failed = bool(part.get("is_error"))
     if kind == PATCH:
         return {"type": f"{PATCH}_output", "status": FAILED if failed else COMPLETED, "output": _text(part)}

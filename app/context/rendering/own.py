@@ -1,6 +1,6 @@
-"""Tools that the provider runs itself: call and result stand in one message of the assistant, and go back as they came.
+"""Restores calls of tools that the provider runs: call and result are in one message, and go back as they came.
 
-For any other provider, and where one of the two is missing, they are shown like the agent's own tools; but Anthropic
+For any other provider, and if one of the two is missing, they are shown like the agent's own tools; but Anthropic
 may send the result later (``anthropic_tools.py``).
 """
 
@@ -12,15 +12,15 @@ from app.context.rendering.thread import Item
 from app.sessions.model import Part, PartType, Role
 
 AS_IT_CAME = "as_it_came"  # the type of a part that holds, as ``item``, what the provider sent
-OF_CALLS = frozenset({PartType.TOOL_CALL, PartType.REASONING, AS_IT_CAME})  # says nothing: it may stand among calls
+OF_CALLS = frozenset({PartType.TOOL_CALL, PartType.REASONING, AS_IT_CAME})  # without words: these may stand among calls
 PAIR = 2
 OURS = frozenset({"type", "provider", "native", "item_id", "tokens"})
 
 
 def as_they_came(turn: Turn, provider: str, restored: Callable[[Part, Part], list[Item]]) -> Turn:
-    """The turn with its provider's own calls and results restored: each call is replaced by what both were.
+    """The turn with its provider's own calls and results restored: both items stand in the place of the call.
 
-    ``restored`` gives nothing for what the provider cannot have sent: a caller may write any field on a part.
+    ``restored`` gives no items if the provider cannot have sent them: a caller may write any field on a part.
     """
     came = {id_: items for id_, call, result in _own(turn, provider) if (items := restored(call, result))}
     if not came:
@@ -35,7 +35,7 @@ def as_they_came(turn: Turn, provider: str, restored: Callable[[Part, Part], lis
 
 
 def rest(part: Part, *used: str) -> Item:
-    """What the provider sent beside the fields already used, less what was not set."""
+    """The fields that the provider sent, without those ``used``, those of Daybook, and nulls."""
     return {key: value for key, value in part.items() if key not in {*OURS, *used} and value is not None}
 
 
@@ -49,5 +49,5 @@ def _own(turn: Turn, provider: str) -> list[tuple[str, Part, Part]]:
     calls = {part["id"]: part for part in native if part["type"] == PartType.TOOL_CALL}
     results = {part["tool_call_id"]: part for part in native if part["type"] == PartType.TOOL_RESULT}
     told = (part.get("id", part.get("tool_call_id")) for part in turn.parts)
-    ids = Counter(id_ for id_ in told if isinstance(id_, str))  # a text's is the caller's, and may be any JSON
+    ids = Counter(id_ for id_ in told if isinstance(id_, str))  # the id of a text is the caller's, and may be any JSON
     return [(id_, call, results[id_]) for id_, call in calls.items() if id_ in results and ids[id_] == PAIR]

@@ -1,7 +1,7 @@
-"""Calls and their results in the one shape every provider takes (memory-rules.md section 6, last rule).
+"""Pairs calls with their results in the one shape every provider takes (memory-rules.md section 6, last rule).
 
-A result stands right behind the assistant's calls, every closed call has one, and no id is used twice. What a turn
-becomes depends only on the turns before it, never on later ones: so a longer log is rendered as an extension of a
+A result stands right behind the assistant's calls, every closed call has one, and no id is used twice. How a turn is
+shown depends only on the turns before it, never on later ones: so a longer log is rendered as an extension of a
 shorter one. The price: a result that comes after its call was closed is shown as text.
 """
 
@@ -19,14 +19,14 @@ from app.sessions.wire.gemini import tool_of
 
 
 class Said(NamedTuple):
-    """What one speaker says at once; role tool has results and nothing else."""
+    """Consecutive parts of one speaker; role tool has results and nothing else."""
 
     role: Role
     parts: list[Part]
 
 
 class _Call(NamedTuple):
-    """Its id as stored and as shown, the tool, and the number of its turn."""
+    """An open call: its id as stored and as shown, its tool, and the number of its turn."""
 
     stored: str
     shown: str
@@ -35,14 +35,14 @@ class _Call(NamedTuple):
 
 
 class _Open:
-    """The calls without result, in their order; finding one does not go through those that wait before it.
+    """The calls without a result, in order, indexed by id and by tool.
 
-    Of an id that is used again the calls of the newest turn count, as in ``app/sessions/open_calls.py``.
+    If an id is used again, the calls of the newest turn count, as in ``app/sessions/open_calls.py``.
     """
 
     def __init__(self) -> None:
         self._calls: dict[int, _Call] = {}
-        self._by_id: dict[str, deque[int]] = defaultdict(deque)  # also of calls that wait no more
+        self._by_id: dict[str, deque[int]] = defaultdict(deque)  # closed calls included
         self._by_name: dict[str, deque[int]] = defaultdict(deque)
         self._number = 0
 
@@ -81,12 +81,12 @@ class Pairing:
         self._open = _Open()
         self._answered = False  # results of the open calls came: the assistant's message is over
         self._turn = 0
-        self._erased = False  # and some of them were erased; whose they were went with them
+        self._erased = False  # some of these results were erased, with their calls' ids
         self._used: set[str] = set()
-        self._counts: dict[str, int] = {}  # of an id that was used, the last number behind it
+        self._counts: dict[str, int] = {}  # of a used id, the last number put behind it
 
     def said(self, turn: Turn) -> Iterator[Said]:
-        """The turn as its user, assistant or system says it, and its results apart; nothing for a blank one."""
+        """The words of the turn and its results, apart; nothing for a blank turn."""
         self._turn += 1
         if turn.role is Role.TOOL and not turn.parts:
             self._erased = self._answered = True
@@ -95,22 +95,22 @@ class Pairing:
             if parts:
                 yield from self._words(turn.role, parts)
             return
-        if turn.role is not Role.ASSISTANT:  # whose results are a provider's own tool's and stand where they came
+        if turn.role is not Role.ASSISTANT:  # whose results are of a provider's own tool, and stay in place
             parts.sort(key=lambda part: not _is_result(part))
         for is_result, run in groupby(parts, key=_is_result):
             shown = self._results if is_result else self._words
             yield from shown(turn.role, list(run))
 
     def ending(self) -> Iterator[Said]:
-        """What follows the last turn, and is not part of the prefix: results that were erased will not come.
+        """Stand-ins for erased results, behind the last turn and outside the prefix.
 
-        Providers refuse a call without one. Where none was erased the calls are left to wait for theirs.
+        Providers refuse a call without a result. If none was erased, the open calls are left to wait for their results.
         """
         if self._open and self._erased:
             yield Said(Role.TOOL, self._closing())
 
     def takes(self, call_id: str) -> bool:
-        """Whether the id of a call that is shown as it came is free; if so the call takes it."""
+        """Claim the id of a call that is shown as it came. Answers whether it was free."""
         if call_id in self._used:
             return False
         self._used.add(call_id)
@@ -142,7 +142,7 @@ class Pairing:
         return found and found.shown
 
     def _closes(self, role: Role, parts: list[Part]) -> bool:
-        """Whether more than another call of the same assistant message follows the open calls."""
+        """Whether these parts end the open calls: they are more than further calls of the same assistant message."""
         more_calls = all(part["type"] in OF_CALLS for part in parts)
         return role is not Role.ASSISTANT or self._answered or not more_calls
 
@@ -153,7 +153,7 @@ class Pairing:
         ]
 
     def _numbered(self, part: Part) -> Part:
-        """A call under an id of its own: some agents use the same id in every turn, which providers refuse."""
+        """The part, a call with a unique id: some agents use the same id in every turn, which providers refuse."""
         if part["type"] != PartType.TOOL_CALL:
             return part
         shown, count = part["id"], self._counts.get(part["id"], 1)

@@ -1,4 +1,4 @@
-"""What several shapes share: parts as text, and what media a part holds."""
+"""What several renderings share: parts as text, arguments, media, base64 and ids."""
 
 import re
 from hashlib import sha256
@@ -11,9 +11,9 @@ from app.kit.patterns import lazy_pattern
 from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire import first_flaw
 
-SHOWN_IN_OUTPUT = (PartType.TEXT, PartType.IMAGE, PartType.FILE)  # looked through: a type may be any JSON
+SHOWN_IN_OUTPUT = (PartType.TEXT, PartType.IMAGE, PartType.FILE)  # not a set: the type to look up may be any JSON
 DATA_URL = lazy_pattern(r"data:(?P<media_type>[^;,]*+)[^,]*;base64,(?P<data>.*)", re.DOTALL)
-IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # that Anthropic and OpenAI can see
+IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # that Anthropic and OpenAI accept
 MISNAMED = {"image/jpg": "image/jpeg"}
 NAMED_BY = ("media_type", "mimeType", "mime_type")  # by us, by MCP, and by Gemini and many more
 BEGINS = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}  # in base64
@@ -24,7 +24,7 @@ UNSAFE = lazy_pattern(r"[^A-Za-z0-9_-]")
 
 
 class Media(NamedTuple):
-    """An image or a file: where it is, or what it is (base64)."""
+    """The media type of an image or a file, and its URL or its bytes (base64)."""
 
     media_type: str
     url: str | None
@@ -61,7 +61,7 @@ def is_shown(value: Any) -> bool:
 
 
 def visible(part: Part) -> bool:
-    """Providers refuse text that is empty or blank."""
+    """Whether the part is not a blank text, which providers refuse."""
     return part["type"] != PartType.TEXT or bool(part["text"].strip())
 
 
@@ -78,15 +78,15 @@ def output_text(output: Any) -> str:
 
 
 def arguments_text(part: Part) -> str:
-    """A call's arguments as JSON: byte for byte as the model wrote them, where that is known."""
+    """A call's arguments as JSON: byte for byte as the model wrote them, if that is known."""
     return as_text(part.get("arguments_json", part["arguments"]))
 
 
 def arguments_object(part: Part) -> dict[str, Any]:
     """A call's arguments as the object some providers want.
 
-    What the model sent as broken JSON is kept under ``arguments``, and so is what is read but cannot be written again:
-    orjson reads objects four times as deep as it writes.
+    Broken JSON is kept as text under ``arguments``, and so is JSON that can be read but not written again: orjson
+    reads objects four times as deep as it writes.
     """
     value = part["arguments"]
     value = _read(value) if isinstance(value, str) else value
@@ -102,12 +102,12 @@ def _read(text: str) -> Any:
 
 
 def late_result(part: Part) -> Part:
-    """A result whose call is not open: not shown yet, already answered, or closed before the result came."""
+    """A result as text, if its call is not open: not shown yet, already answered, or closed before the result."""
     return text_part(f"[result of tool call {part['tool_call_id']}]\n{output_text(part['output'])}")
 
 
 def stand_in(part: Part) -> str:
-    """A part as text, where its own shape cannot be shown."""
+    """A part as text, if its own shape cannot be shown."""
     if part["type"] == PartType.TEXT:
         return str(part["text"])
     name = part.get("name") or part.get("media_type")
@@ -117,7 +117,7 @@ def stand_in(part: Part) -> str:
 
 
 def media(part: Part) -> Media:
-    """What of it are texts: in a tool's output a part may hold any JSON. Of an image the bytes may tell the type."""
+    """The media of a part, whose fields may be any JSON in a tool's output. An image's bytes may tell its type."""
     url, data = part.get("url"), part.get("data")
     media_type = next((part[key] for key in NAMED_BY if part.get(key)), None)
     if isinstance(url, str) and (inline := DATA_URL.fullmatch(url)):
@@ -130,7 +130,7 @@ def media(part: Part) -> Media:
 
 
 def own_file_id(part: Part, begins: str) -> str | None:
-    """The id of a file in a provider's own store, which ``begins`` so; other providers' begin otherwise."""
+    """The id of a file in a provider's own store, if it ``begins`` as that provider's do."""
     file_id = part.get("file_id")
     return file_id if isinstance(file_id, str) and file_id.startswith(begins) else None
 
@@ -149,7 +149,7 @@ def standard_base64(data: str | None) -> str | None:
 
 
 def _ended(data: str) -> str:
-    """With the bits of its last digit that stand for nothing 0: Gemini's SDK refuses others."""
+    """The base64 with the unused bits of its last digit set to 0: Gemini's SDK refuses others."""
     digits = data.rstrip("=")
     padding = len(data) - len(digits)
     last = BASE64.index(digits[-1].encode())

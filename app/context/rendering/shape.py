@@ -1,8 +1,8 @@
-"""What a provider takes back as it came: the shapes of its own objects, and a value as one of them.
+"""Validates values against the shapes of a provider's own objects, which it takes back as it sent them.
 
 A caller may write any JSON into a part, and one unknown field, or one of another type, has the whole request refused.
-So only the fields that its shape knows are kept of an object; an optional one that does not fit is left out, and if a
-required one does not fit the object is not shown as one (``Misfit``).
+So an object keeps only the fields of its shape; an optional one that does not fit is left out, and if a required one
+does not fit, the object does not (``Misfit``).
 """
 
 import re
@@ -18,7 +18,7 @@ class Misfit(ValueError):
 
 
 def fitting(shape: Shape, value: Any) -> Any | None:
-    """None where it does not fit."""
+    """The value, or what is left of it; None if it does not fit."""
     try:
         return shape(value)
     except Misfit:
@@ -67,7 +67,7 @@ def listed(shape: Shape) -> Shape:
 
 
 def either(*shapes: Shape) -> Shape:
-    """The first that fits."""
+    """The first shape that fits."""
 
     def fit(value: Any) -> Any:
         for shape in shapes:
@@ -81,7 +81,7 @@ def either(*shapes: Shape) -> Shape:
 
 
 def fields(required: Mapping[str, Shape], optional: Mapping[str, Shape] | None = None) -> Shape:
-    """An object, in the order in which it came."""
+    """An object with these fields, in the order in which it came."""
     known = {**required, **(optional or {})}
 
     def fit(value: Any) -> dict[str, Any]:

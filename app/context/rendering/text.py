@@ -1,4 +1,4 @@
-"""The context as one text, for a model or an eye that takes nothing else."""
+"""Renders the context as one text, for a model or a reader that takes nothing else."""
 
 import re
 
@@ -8,8 +8,8 @@ from app.kit.patterns import lazy_pattern
 from app.sessions.model import Part, PartType, Role
 
 BETWEEN = "\n\n"
-# A line within what somebody says that begins as a turn does: it is moved in, or a tool's output could say what the
-# user never said.
+# A line within a message that begins as a turn does: it is indented, or a tool's output could say what the user never
+# said.
 _AS_A_TURN = lazy_pattern(rf"([\n\r\v\f\x85\u2028\u2029])(?=(?:{'|'.join(Role)})(?: \(|:))", re.IGNORECASE)
 
 
@@ -23,7 +23,7 @@ def render(layout: Layout) -> Rendered:
 
 
 def _turns(turns: tuple[Turn, ...]) -> list[str]:
-    """Those that say something: a boundary, for one, does not."""
+    """The turns that have a text: a boundary, for one, has none."""
     return [_turn(turn, lines) for turn in turns if (lines := [line for part in turn.parts if (line := _line(part))])]
 
 

@@ -1,4 +1,4 @@
-"""Messages in the making: neighbours of one role become one message, and what was added never moves."""
+"""Builds messages: neighbours of one role become one message, and what was added never moves."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,11 +11,11 @@ Item = dict[str, Any]
 
 
 class Thread:
-    """``messages`` are ``{role, content: [part], ...}``; fields beside content are what makes a message its own."""
+    """``messages`` are ``{role, content: [part], ...}``; a message with other fields beside content is not merged."""
 
     def __init__(self) -> None:
         self.messages: list[Item] = []
-        self._heads: list[Item] = []  # of each message, what it holds beside its content
+        self._heads: list[Item] = []  # each message without its content
 
     @property
     def last_role(self) -> str | None:
@@ -35,7 +35,7 @@ class Thread:
         self.messages[-1]["content"].extend(content)
 
     def units(self, system: Sequence[Block]) -> tuple[bytes, ...]:
-        """What is there so far as units (see ``Rendered``)."""
+        """The system blocks and the messages so far as units (see ``Rendered``)."""
         found: list[tuple[Any, Item]] = [("system", text_part(block.text)) for block in system]
         for index, (head, message) in enumerate(zip(self._heads, self.messages, strict=True)):
             found.append((index, head))

@@ -1,4 +1,4 @@
-"""The order of a context, by how long each part stays the same, and where its cached parts end."""
+"""Lays out the context, the part that stays the same for longest first, and sets the cache breakpoints."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,10 +11,10 @@ from app.sessions.model import Kind, Message, Role
 
 
 def breakpoints(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """Breakpoints after the caller's part, the reflections and the observations (memory-rules.md section 6).
+    """Set breakpoints after the caller's part, the reflections and the observations (memory-rules.md section 6).
 
-    What is known about the resource comes after the first one: up to there all sessions of an agent are the same. The
-    fourth, at the end of the tail, depends on the provider's shape and is set by its rendering.
+    The profile comes after the first one: up to there the prefix is the same for all sessions of an agent. The fourth,
+    at the end of the tail, depends on the provider's shape and is set by its rendering.
     """
     own, reflections, observations = map(
         _ending_in_breakpoint, ((*draft.system, *draft.knowledge), draft.reflections, draft.observations)

@@ -1,4 +1,4 @@
-"""Keeps the notes and messages that fit, and removes what stood there only because of the others (section 6)."""
+"""Applies the budgets to notes and messages, and removes what is pointless without them (memory-rules.md section 6)."""
 
 from dataclasses import replace
 from itertools import chain
@@ -39,7 +39,7 @@ def _log(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
 
 
 def _notes(draft: Draft, snapshot: Snapshot) -> Notes:
-    """Both kinds oldest first; reflections are shown in another order."""
+    """The sizes of the notes, both kinds oldest first; reflections are shown in another order."""
     tokens = {block.id: block.tokens for block in draft.reflections}
     by_age = (reflection_id(entry) for entry in sorted(snapshot.reflections, key=age))
     return Notes(
@@ -57,7 +57,7 @@ def _messages(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     passed_by = sum(seq < first for seq in snapshot.summaries)
     omitted = replace(
         draft.omitted,
-        messages=max(first - snapshot.tail_from_seq - passed_by, 0)  # what the log stands for was not left out
+        messages=max(first - snapshot.tail_from_seq - passed_by, 0)  # the log covers the messages before tail_from_seq
         + count_before(snapshot.tail_from_seq, snapshot.rebuilding)
         + sum(message.seq > snapshot.last_seq for message in tail.dropped),  # incoming ones
         unobserved_messages=snapshot.unobserved_omitted
@@ -78,7 +78,7 @@ def _messages(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
 
 
 def _telling(draft: Draft, ask: Ask) -> Draft:
-    """Tell the agent how many messages were left out before they were noted, if it is told anything after the tail."""
+    """Add the lag notice to the volatile part, if there is one: how many unobserved messages were left out."""
     unobserved = draft.omitted.unobserved_messages
     if not (unobserved and draft.volatile):
         return draft
@@ -88,9 +88,9 @@ def _telling(draft: Draft, ask: Ask) -> Draft:
 
 
 def _without_notes(draft: Draft, ask: Ask) -> Draft:
-    """Without notes the context is what it would be without a memory: no guide, no continuation note, no lone date.
+    """Without notes remove what only leads to them: the guide, the continuation note, a lone date.
 
-    A summary does not point to notes then either.
+    The summary then does not point to notes either.
     """
     if draft.has_log:
         return draft

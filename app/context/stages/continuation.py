@@ -1,4 +1,4 @@
-"""What leads from the notes to the conversation (memory-rules.md section 6, parts 2 and 5)."""
+"""The guide to the notes, and the continuation note behind them (memory-rules.md section 6, parts 2 and 5)."""
 
 from dataclasses import replace
 from functools import cache
@@ -13,7 +13,7 @@ from app.sessions.model import Role, text_part
 
 
 def continuation(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """The guide before the notes and the note behind them, only where there are notes."""
+    """Add the guide before the notes and the note behind them, if there are notes."""
     if not draft.has_log:
         return draft
     leading = guide(shared=snapshot.is_shared)

@@ -1,4 +1,4 @@
-"""What the caller wants known before the conversation (memory-rules.md section 6, part 1)."""
+"""The caller's knowledge, before the conversation (memory-rules.md section 6, part 1)."""
 
 from dataclasses import replace
 

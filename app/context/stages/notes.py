@@ -1,4 +1,4 @@
-"""The log: the condensed notes, then the observed chunks (memory-rules.md section 6, parts 3 and 4)."""
+"""The log: reflections, then observations (memory-rules.md section 6, parts 3 and 4)."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from app.context.model import Ask, Snapshot
 
 
 def notes(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """A block each, dated from the anchor date; none where the memory is switched off."""
+    """One block for each note, dated relative to the anchor date; none if the memory is switched off."""
     if not snapshot.rules.enabled:
         return draft
     return replace(

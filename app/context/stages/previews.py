@@ -1,7 +1,7 @@
-"""Large parts that the agent has worked with already, as previews: their handle, and how they begin and end.
+"""Shows large parts that the agent has worked with already as previews: their handle, beginning and end.
 
-Which parts is decided only by what was there at the last activation: within an epoch the rendering of a stored message
-never changes (memory-rules.md section 6). So whatever came after the activation is shown in full.
+The choice depends only on the state at the last activation, so that within an epoch the rendering of a stored message
+never changes (memory-rules.md section 6). Messages after the activation are shown in full.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ from app.sessions.counting import message_tokens
 from app.sessions.model import Kind, Message, Part, PartType
 
 HEAD_CHARS, END_CHARS = 1_000, 500
-NEVER = frozenset({Kind.SYSTEM, Kind.SUMMARY})  # instructions, and what stands for other messages
+NEVER = frozenset({Kind.SYSTEM, Kind.SUMMARY})  # instructions, and the replacement of other messages
 
-# Not of calls, whose arguments a provider wants as they were made.
+# The field that a preview replaces. Not of calls: a provider wants their arguments as they were made.
 _SAID = {PartType.TEXT: "text", PartType.TOOL_RESULT: "output", PartType.FILE: "content"}
 
 
 def previews(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """Of the messages that fit, by their full size: so what is shown of one never moves where the tail starts."""
+    """Preview parts after ``budget`` has fitted the full messages: so no preview moves the start of the tail."""
     if not snapshot.rules.enabled:
         return draft
     stored = draft.tail.stored
@@ -48,7 +48,7 @@ def previews(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
 def previewed_seqs(
     messages: Sequence[Message], *, activated_seq: int, observed_seq: int, keep_results: int
 ) -> frozenset[int]:
-    """The messages whose large parts are previews: tool results but the last few, the rest once it is observed.
+    """The seqs of messages whose large parts are previews: tool results but the last few, others once observed.
 
     ``activated_seq`` was the newest message at the last activation; its group is shown in full like what came after.
     """
@@ -87,7 +87,7 @@ def _last_results(messages: Sequence[Message], count: int) -> Iterator[int]:
 
 
 def _preview(part: Part, handle: str) -> Part:
-    """The part with its preview in the place of what it says; what its sender counted of the whole is gone."""
+    """The part with a preview as its content, and without its sender's ``tokens``, which counted the whole."""
     content = part_content(part)
     field = _SAID.get(part["type"])
     if content is None or field is None or len(content.text) <= HEAD_CHARS + END_CHARS:

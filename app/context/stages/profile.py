@@ -1,7 +1,7 @@
-"""What was known of the resource before its session began: it stays as it was then (docs/facts.md).
+"""The profile: what was known of the resource when the session began; later facts do not join it (docs/facts.md).
 
-The most important first, as far as whole facts fit; one that does not is passed by, and the next may. Every fact is one
-line, whatever was put into it, so that none can end the block or pose as a line of ours.
+The most important facts come first, each whole; one that does not fit is passed over, and the next may fit. Every fact
+is one line, whatever its text, so that none can end the block or pose as a line of ours.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,19 +19,19 @@ from app.kit.tokens import text_tokens
 from app.kit.weighted_cache import weighted_cache
 
 STAGE: Final = "profile"
-LINE_TOKENS_MIN: Final = 10  # no line is less, for each tells its category and a day
-SEAM_TOKENS: Final = 1  # what two texts may be more than their sum where they meet (kit/tokens.py)
-CHARACTERS_KEPT: Final = 8_388_608  # of facts and their blocks: one is the same for as long as its session goes on
-FACT_CHARACTERS: Final = 200  # that one takes beside its text
+LINE_TOKENS_MIN: Final = 10  # no line has fewer, as each names its category and a day
+SEAM_TOKENS: Final = 1  # by which two joined texts may exceed their sum (kit/tokens.py)
+CHARACTERS_KEPT: Final = 8_388_608  # of cached facts and blocks: a block stays the same while its session goes on
+FACT_CHARACTERS: Final = 200  # the weight of a fact beside its text
 
 
 def facts_max(tokens_max: int) -> int:
-    """How many facts can be told within so many tokens at most: no more of them are read."""
+    """The most facts that fit into ``tokens_max``: no more are read."""
     return tokens_max // LINE_TOKENS_MIN
 
 
 def profile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """A block of its own; none where nothing was known, or the memory is switched off."""
+    """A block of its own; none if nothing was known, or the memory is switched off."""
     standing = snapshot.standing
     if standing is None or not snapshot.rules.enabled:
         return draft
@@ -42,12 +42,12 @@ def profile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
 
 
 def profile_block(standing: Standing, *, zone: tzinfo, tokens_max: int) -> Block | None:
-    """None where not one fact fits."""
+    """The block of the facts that fit; None if not one does."""
     return _shown(standing, zone, tokens_max).block
 
 
 class _Shown(NamedTuple):
-    """A block with what it is kept by, which is the larger of the two."""
+    """A cached block with the facts of its key, which are the larger of the two."""
 
     standing: Standing
     block: Block | None
@@ -69,7 +69,7 @@ def _shown(standing: Standing, zone: tzinfo, tokens_max: int) -> _Shown:
 
 
 def profile_decisions(standing: Standing, *, zone: tzinfo, tokens_max: int) -> Iterator[Decision]:
-    """Which facts are told, and what it takes to have the others too."""
+    """Which facts are shown, and the tokens with which each of the others would be."""
     head, lines = _head(standing, zone), _lines(standing, zone)
     costs, head_tokens = [_cost(line) for line in lines], text_tokens(head)  # a text is counted once
     shown = frozenset(_fitting(costs, tokens_max - head_tokens))
@@ -84,7 +84,7 @@ def profile_decisions(standing: Standing, *, zone: tzinfo, tokens_max: int) -> I
 
 
 def _fits(costs: Sequence[int], head_tokens: int) -> Callable[[int], bool]:
-    """Whether the last of the lines is kept under a budget; those after it have no say in that."""
+    """Whether the last of the lines is kept under a budget; later lines do not matter to it."""
     return lambda tokens_max: len(costs) - 1 in _fitting(costs, tokens_max - head_tokens)
 
 
@@ -111,7 +111,7 @@ def _lines(standing: Standing, zone: tzinfo) -> tuple[Line, ...]:
 
 
 def _fitting(costs: Iterable[int], left: int) -> list[int]:
-    """Which of the lines, by their place, are kept within so many tokens."""
+    """The indexes of the lines that are kept within ``left`` tokens."""
     fitting = []
     for at, cost in enumerate(costs):
         if cost <= left:

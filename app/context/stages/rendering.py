@@ -1,4 +1,4 @@
-"""The laid out context in the shape the caller asked for."""
+"""Renders the layout in the format that the caller asked for."""
 
 from dataclasses import replace
 from typing import assert_never

@@ -1,4 +1,4 @@
-"""The conversation itself, as it was said (memory-rules.md section 6, part 6)."""
+"""The tail: the messages themselves (memory-rules.md section 6, part 6)."""
 
 from dataclasses import replace
 
@@ -8,6 +8,6 @@ from app.memory.changing.summary import with_heading
 
 
 def tail(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """The stored messages that were read, what stands for those before them, and the caller's own behind them."""
+    """The stored messages that were read, the summary of those before them, and the caller's own behind them."""
     summary = None if snapshot.summary is None else with_heading(snapshot.summary)
     return replace(draft, tail=Tail(summary=summary, stored=snapshot.tail, incoming=ask.incoming))

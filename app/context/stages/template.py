@@ -1,4 +1,4 @@
-"""The caller's own system prompt, with its values (memory-rules.md section 6, part 1, and section 7)."""
+"""The caller's own system prompt, filled with values (memory-rules.md section 6, part 1, and section 7)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from app.state.templates import RenderedTooLarge, render
 
 
 def template(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """One block for each text that says something. Raises Invalid for names without a value, and TooLarge."""
+    """One block for each text that is not blank. Raises Invalid for names without a value, and TooLarge."""
     texts = _filled(ask.system, {**snapshot.values, **ask.state}, ask.limits)
     blocks = tuple(
         text_block(f"system:{index}", Section.SYSTEM, Stability.STATIC, text)

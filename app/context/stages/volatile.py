@@ -1,4 +1,4 @@
-"""What changes with every turn, and so comes after everything that is cached (memory-rules.md section 6, part 7)."""
+"""The volatile part: what changes with every turn, after all that is cached (memory-rules.md section 6, part 7)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,9 +16,9 @@ TODAY = "today"
 
 
 def volatile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """Today's date and everything else of the volatile part.
+    """Today's date and the other lines of the volatile part.
 
-    Absent if the assistant spoke last, unless something was searched for (docs/decisions/0035).
+    None if the assistant spoke last, unless a search found something (docs/decisions/0035).
     """
     date = ask.now.astimezone(snapshot.rules.zone).date()
     others = elsewhere(snapshot, tokens_max=ask.limits.elsewhere_tokens)
@@ -44,7 +44,7 @@ def _calls(draft: Draft) -> bool:
 
 
 def _runs(draft: Draft, ask: Ask) -> bool:
-    """Whether Anthropic goes on with a tool of its own, for which it takes the results of the agent's and no words."""
+    """Whether a tool that Anthropic runs has no result yet: it then takes results of the agent's tools, but no text."""
     found: set[str] = set()
     for message in reversed(draft.tail.messages) if ask.format is Format.ANTHROPIC else ():
         if message.role is Role.ASSISTANT:
