@@ -1,4 +1,4 @@
-"""Reads the messages of a request: checks, normalises, redacts, counts and hashes them. Pure."""
+"""Reads the messages of a request: checks, normalises, redacts, counts and hashes them."""
 
 import secrets
 from collections.abc import Sequence
