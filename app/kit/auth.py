@@ -1,4 +1,4 @@
-"""Who is asking, and what they may do: settled before a route looks at anything else of the request."""
+"""Authentication and authorization of requests, before a route reads anything else of them."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ from app.kit.rates import Rates
 DEFAULT_TENANT = "default"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 SCHEME = "bearer"
-SCOPE_HEADER = b"key-scope"  # tells a caller what its key may do, so that a page offers nothing that is refused
+SCOPE_HEADER = b"key-scope"  # tells a caller the scope of its key, so that a page offers nothing that is refused
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
 class Access(StrEnum):
-    """The scopes of a key, each with what it includes: admin may write, and who writes may read."""
+    """The scopes of a key; each includes the ones before it."""
 
     READ = "read"
     WRITE = "write"
@@ -42,7 +42,7 @@ _RANKS = {access: rank for rank, access in enumerate(Access)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """``key`` is the id of the key that was sent; None in local mode, where nobody is told from another."""
+    """``key`` is the id of the key that was sent; None in local mode, which has no keys."""
 
     tenant: str
     access: Access
@@ -50,14 +50,14 @@ class Caller:
 
 
 class Authority(Protocol):
-    """Who knows the keys (app/keys); kept as ``app.state.auth``."""
+    """Looks up the keys (app/keys); kept as ``app.state.auth``."""
 
     async def caller(self, headers: Headers) -> Caller:
-        """Whose request this is, by its ``Authorization``. Raises Unauthorized, or Forbidden."""
+        """The caller, by the request's ``Authorization``. Raises Unauthorized, or Forbidden."""
 
 
 def needs(access: Access) -> Callable[[Endpoint], Endpoint]:
-    """What a key must be allowed for this endpoint, where its method does not say it: GET reads, the others write."""
+    """A decorator that sets an endpoint's scope when its method's is wrong (READ for GET, WRITE for the others)."""
 
     def declare(endpoint: Endpoint) -> Endpoint:
         endpoint.__dict__["needs"] = access
@@ -67,7 +67,7 @@ def needs(access: Access) -> Callable[[Endpoint], Endpoint]:
 
 
 class Guarded(Direct):
-    """A route that wants a key, and tells so in the document. FastAPI's own dependencies run after it read the body."""
+    """A route that requires a key, and says so in OpenAPI. FastAPI's dependencies would run after the body is read."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         methods = set(options.get("methods") or READING)
@@ -78,7 +78,7 @@ class Guarded(Direct):
         options["openapi_extra"] = {"security": [{SCHEME: [self.needs.value]}]} | (options.get("openapi_extra") or {})
         super().__init__(path, endpoint, **options)
         self.query_parameters = query_parameters(self.dependant)
-        # Not of a route that refuses nothing as invalid: what tools that scrape /metrics may add is not looked at.
+        # Not of a route that answers no 422: tools that scrape /metrics may add parameters of their own.
         self._checks_query = HTTPStatus.UNPROCESSABLE_ENTITY in self.responses
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,24 +101,24 @@ class Guarded(Direct):
 
 
 def tenant_of(request: Request) -> str:
-    """The caller's tenant; only a Guarded route's request has one."""
+    """The caller's tenant; only requests of a Guarded route have one."""
     caller: Caller = request.scope["caller"]
     return caller.tenant
 
 
 def sharer_of(request: Request) -> Hashable:
-    """For whom a place is held of those that tenants share: its tenant, so that each leaves some for the others.
+    """The key by which concurrent requests are limited fairly: the tenant, so that each leaves places for the others.
 
-    In local mode there is no other, and each request is one by itself.
+    In local mode there is only one tenant, so each request has a key of its own.
     """
     caller: Caller = request.scope["caller"]
     return object() if caller.key is None else caller.tenant
 
 
 async def is_let_in(request: Request) -> bool:
-    """Whether its caller would still be let in: a long answer may outlive its key, which can be revoked or expire.
+    """Whether the request's key is still valid: a long answer may outlive a key that is revoked or expires.
 
-    Raises what the Authority raises when the database is away.
+    When the database is away, the Authority's error passes.
     """
     authority: Authority = request.app.state.auth
     caller: Caller = request.scope["caller"]
@@ -129,7 +129,7 @@ async def is_let_in(request: Request) -> bool:
 
 
 def is_own_host(host: str) -> bool:
-    """Whether a ``Host`` is an address or a name without a dot, which no stranger's DNS can point here.
+    """Whether a ``Host`` is an IP address, a name without a dot, or ``*.localhost``: no foreign DNS can point it here.
 
     To a browser, a page under such a name would have the same origin as the service (DNS rebinding).
     """
@@ -138,7 +138,7 @@ def is_own_host(host: str) -> bool:
 
 
 async def _tenant(request: Request) -> str:
-    # Async although it waits for nothing: FastAPI sends a plain function to a thread.
+    # Async although it awaits nothing, because FastAPI runs a plain function in a thread.
     return tenant_of(request)
 
 

@@ -1,4 +1,4 @@
-"""What the bodies of requests have in common."""
+"""The base model of request bodies."""
 
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -20,15 +20,14 @@ from app.kit.invalid import too_many_errors
 Model = TypeVar("Model", bound=BaseModel)
 
 _NULL = {"type": "null"}
-_ABOUT = ("title", "description", "default", "examples")  # told of a field, whichever form its value has
+_ABOUT = ("title", "description", "default", "examples")  # describe the field, not one alternative of its type
 
 
 class Body(BaseModel):
     """The body of a request, or an object in it.
 
-    A null stands for what is not given, since serializers of many languages write fields so that nobody has set; where
-    null is the default itself, it stays. An unknown field is refused: a misspelt one would silently ask for something
-    else.
+    A null means "not given", because serializers of many languages write unset fields as null; if null is the default
+    itself, it stays. An unknown field is refused, because a misspelt one would silently be ignored.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -74,7 +73,7 @@ def _few(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
 
 
 Sent: TypeAlias = Annotated[Model, WrapValidator(_few)]
-"""A body as the framework reads it, refused as a whole for more errors than are told one by one.
+"""A body as the framework reads it; with more than ERRORS_MAX errors it is refused with a single one.
 
-The framework makes an object of each error: of a megabyte of them for 16 s, in which nothing else runs.
+The framework makes an object of each error: for a megabyte of errors this takes 16 s, in which nothing else runs.
 """

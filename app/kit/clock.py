@@ -1,4 +1,4 @@
-"""The time, handed in where it is needed (style.md 4)."""
+"""The clock, which is handed to whatever needs the time (style.md 4)."""
 
 from datetime import UTC, datetime
 from typing import Protocol

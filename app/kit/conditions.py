@@ -1,4 +1,4 @@
-"""What a caller has, or expects to be there, by the ``ETag`` it was told (RFC 9110 section 13)."""
+"""Conditional requests: ``If-Match`` and ``If-None-Match`` (RFC 9110 section 13)."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -15,7 +15,7 @@ IfNoneMatch = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """Those of a change, as they were sent."""
+    """The conditions of a change: the two headers as they were sent."""
 
     if_match: str | None = None
     if_none_match: str | None = None
@@ -25,10 +25,10 @@ class Conditions:
         return self.if_match is not None or self.if_none_match is not None
 
     def unmet(self, etag: str | None) -> str | None:
-        """Why what has this ``etag`` is not what is expected, None: nothing is there; answers None where it is.
+        """Why the conditions do not hold for this ``etag`` (None: nothing is stored), or None if they hold.
 
-        13.1.1: one of the tags of ``If-Match`` is the present one, compared strongly; * is any. 13.1.2: none of those
-        of ``If-None-Match`` is.
+        13.1.1: one of the tags of ``If-Match`` must equal it, compared strongly; * matches any. 13.1.2: none of the
+        tags of ``If-None-Match`` may match.
         """
         found = f"the ETag is {etag}" if etag else "there is nothing under this name"
         if self.if_match is not None and not _is_one_of(self.if_match, etag):
@@ -37,7 +37,7 @@ class Conditions:
 
 
 def has_etag(if_none_match: str | None, etag: str) -> bool:
-    """Whether a caller who sends this ``If-None-Match`` has it: what it reads is answered 304, with no body."""
+    """Whether ``If-None-Match`` names this ETag, compared weakly: a read is then answered 304, with no body."""
     known = [tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")]
     return etag in known or "*" in known
 
@@ -47,9 +47,9 @@ def _is_one_of(if_match: str, etag: str | None) -> bool:
 
 
 async def _conditions(if_match: IfMatch = None, if_none_match: IfNoneMatch = None) -> Conditions:
-    # Async although it waits for nothing: FastAPI sends a plain function to a thread.
+    # Async although it awaits nothing, because FastAPI runs a plain function in a thread.
     return Conditions(if_match=if_match, if_none_match=if_none_match)
 
 
 Expected = Annotated[Conditions, Depends(_conditions)]
-"""A parameter of this type is what the caller expects of what a route changes."""
+"""A parameter of this type has the conditions of the request."""

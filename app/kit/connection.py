@@ -1,7 +1,7 @@
-"""The HTTP connection: uvicorn's, with bounds on what a client sends before its request is whole, and how slowly.
+"""The HTTP connection: uvicorn's protocol with limits on the size of a request's head and on slow clients.
 
-Without them a client that sends a byte now and then holds a connection for ever (slowloris), and headers grow without
-end, because the parser keeps an incomplete one. And the answers to a client that does not read stay in memory.
+Without them a client that sends a byte now and then holds a connection for ever (slowloris), headers grow without end,
+because the parser buffers an incomplete one, and answers to a client that does not read stay in memory.
 """
 
 import asyncio
@@ -20,17 +20,17 @@ from uvicorn.server import ServerState
 from app.kit.headers import secured
 from app.kit.problems import problem_response
 
-UNREAD_BYTES = HIGH_WATER_LIMIT  # with so many not read yet, nothing more is written
+UNREAD_BYTES = HIGH_WATER_LIMIT  # when so many are not read yet, writing pauses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionConfig:
-    """Of one connection, but for ``connections_max``, which counts those of the process.
+    """Limits of one connection, except for ``connections_max``, which limits those of the process.
 
     ``head_seconds`` are for the request line and the headers, ``body_seconds`` for the whole body,
-    ``keep_alive_seconds`` between two requests, ``linger_seconds`` for a last one when the process is told to end.
+    ``keep_alive_seconds`` between two requests, ``linger_seconds`` for a last request when the process shuts down.
     A connection is closed with the first answer after half to all of ``connection_seconds``.
-    In ``unread_seconds`` a client reads UNREAD_BYTES of what it is answered, or all that is left.
+    In ``unread_seconds`` a client has to read UNREAD_BYTES of its answer, or all that is left.
     """
 
     headers_max: int = 100
@@ -49,7 +49,7 @@ class _TooMuchHead(Exception):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Refuses with 431 what has too much head, and with 408 what is too slow; then it closes the connection."""
+    """Refuses a request with too large a head (431) or that arrives too slowly (408), and closes its connection."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         began_in_head = self._in_head
         super().data_received(data)
-        if began_in_head and self._in_head:  # the piece that ends a head is counted by its headers
+        if began_in_head and self._in_head:  # on_headers_complete measures a head that is whole
             self._head_bytes += len(data)
             if self._head_bytes > self._limits.head_bytes_max:
                 self._refuse_head()
@@ -112,7 +112,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def pause_writing(self) -> None:
-        """The client has not read all that was answered, and nothing more is sent until it has."""
+        """The client has too much unread: nothing more is sent until it reads."""
         super().pause_writing()
         self._expect_reading()
 
@@ -123,14 +123,14 @@ class BoundedProtocol(HttpToolsProtocol):
             self._expect_reading()
 
     def on_response_complete(self) -> None:
-        """The rest of the answer is kept until it is read, even if the connection is to be closed."""
+        """The rest of the answer stays in memory until it is read, even if the connection is closing."""
         super().on_response_complete()
         self._expect_reading()
 
     def shutdown(self) -> None:
-        """The process is told to end: the next answer is this connection's last, and says so.
+        """The process shuts down: the next answer is the connection's last, and says so.
 
-        If it were closed at once, a client that is just sending would lose its request.
+        If an idle connection were closed at once, a client that is just sending would lose its request.
         """
         self._is_leaving = True
         if self._is_idle():
@@ -146,7 +146,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def send_400_response(self, msg: str) -> None:
-        """What the parser could not read, or where it was ended."""
+        """The parser failed, or ``on_headers_complete`` ended it."""
         if self._has_too_much_head:
             self._refuse_head()
         else:
@@ -180,7 +180,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._reading = None
 
     def _look_what_is_read(self, before: int) -> None:
-        """Abort what is not read: closing it would wait for the reader for ever."""
+        """Abort the connection if the client does not read: closing it would wait for the client for ever."""
         if self.transport.get_write_buffer_size() > max(0, before - UNREAD_BYTES):
             self._is_read()
             self.transport.abort()
@@ -188,7 +188,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._expect_reading()
 
     def _too_slow(self, seconds: float) -> None:
-        if self.flow.read_paused:  # it is the service that does not read
+        if self.flow.read_paused:  # the service has stopped reading, not the client sending
             self._within(seconds)
             return
         if self._waits_for_an_answer():
@@ -198,7 +198,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _waits_for_an_answer(self) -> bool:
-        """Whether an answer is the next that the client expects: it asked something, and has not got a part of it."""
+        """Whether a refusal may be sent: the next that the client expects is the beginning of an answer."""
         if self._in_head:
             return self.cycle is None or self.cycle.response_complete
         return self.cycle is not None and not self.cycle.response_started
@@ -216,7 +216,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def connection_options(limits: ConnectionConfig) -> dict[str, Any]:
-    """Uvicorn's options for connections within these limits; they can be sent to worker processes."""
+    """Uvicorn's options for connections with these limits; they can be pickled for worker processes."""
     return {
         "http": partial(BoundedProtocol, limits=limits),
         "ws": "none",

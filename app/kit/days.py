@@ -1,4 +1,4 @@
-"""Dates as the log writes them and as people write them: labels of ``Date:`` headers, dates inside a text."""
+"""Dates in texts of many languages: finds them, reads the labels of ``Date:`` headers, and writes them for the log."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ from app.kit.patterns import in_windows, lazy_pattern
 from app.kit.words import any_of, plain_digits
 
 LABEL_CHARACTERS_MAX: Final = 80
-LABELS_KEPT: Final = 4_096  # with the days they name: a log has few, and asks for each of its lines
+LABELS_KEPT: Final = 4_096  # in the cache of parsed labels: a log has few, and asks for each of its lines
 
 SHORT_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -22,12 +22,12 @@ _DOTTED: Final = str.maketrans("ıİ", "ii")
 
 
 def _read(said: str) -> str:
-    """A name as it is looked up: a pattern that ignores case takes ``ı`` for an i, and ``ſ`` for an s."""
+    """A name as a lookup key: a pattern that ignores case takes ``ı`` for an i, and ``ſ`` for an s."""
     return said.translate(_DOTTED).casefold()
 
 
 def _names(*lines: str) -> dict[str, int]:
-    """The names, each in the normal forms that texts have."""
+    """Month numbers by name; each name in the Unicode normal forms that texts have."""
     months = (enumerate(one.strip().splitlines(), start=1) for one in lines)
     said = ((name.replace("_", " "), at) for one in months for at, names in one for name in names.split())
     return {unicodedata.normalize(form, name): at for name, at in said for form in ("NFC", "NFKC", "NFKD")}
@@ -40,12 +40,12 @@ MONTHS: Final = _FIRST | _names(
 _MONTH_NUMBERS: Final = {_read(name): number for name, number in MONTHS.items()}
 
 _MONTH: Final = any_of(_FIRST)
-_A_LETTER: Final = r"(?=[^\W\d_])"  # which all names begin with: tried first, as the names take long to try
+_A_LETTER: Final = r"(?=[^\W\d_])"  # all names begin with one; tried first, because trying all names is slow
 _ANY_MONTH: Final = _A_LETTER + any_of(MONTHS)
 _MONTH_ONLY: Final = any_of([name for name in MONTHS if name in _FIRST or len(name) > len("ago")])
-_OVER: Final = r"(?!\w)\.?"  # no \b: what a word of Hindi ends with is no letter to it
+_OVER: Final = r"(?!\w)\.?"  # not \b: the vowel sign that a Hindi word may end with is no letter to it
 _OF_YEAR: Final = r"(?:\s?(?:года|году|року|г\.|г\b|р\.))?"
-# Hardly any place of a text begins a date, so digits and letters are told apart first.
+# Hardly any position of a text begins a date, so a lookahead for a digit or a letter fails fast.
 _DATE: Final = lazy_pattern(
     rf"""
     (?=[0-9])(?:
@@ -65,7 +65,7 @@ _DATE: Final = lazy_pattern(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# By a word only before a year: after "on May 3 to 5 people" there is none.
+# A word is a range only before a year: "on May 3 to 5 people" is none.
 _TO: Final = r"(?:\s?[-–/]\s?|\s(?:to|through|until|and|bis|und)\s(?=[0-9]{1,2},?\s[0-9]{4}\b))"
 _RANGE: Final = lazy_pattern(
     rf"\b(?P<month>(?:{_MONTH})\b\.?)\s{{1,3}}(?P<first>[0-9]{{1,2}}){_TO}(?P<last>[0-9]{{1,2}})\b"
@@ -95,7 +95,7 @@ _FIGURES: Final = lazy_pattern(
 _IN_FIGURES: Final = lazy_pattern(
     r"(?<![0-9./-])([0-9]{1,2})[/.]\s?([0-9]{1,2})(?:[/.]\s?([0-9]{4}|[0-9]{2}))?\.?(?![0-9/.-])"
 )
-CENTURY: Final = 2_000  # of a year in two figures
+CENTURY: Final = 2_000  # added to a year of two digits
 _DIGITS: Final = lazy_pattern("[0-9]+")
 # A date has at most 41 characters: 22 before its first digit (``października,  del   2026``), 31 between two.
 _REACH: Final = 32
@@ -121,7 +121,7 @@ _PARENTHESIS: Final = lazy_pattern(r"\([^()]*\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatePhrase:
-    """A date found at ``start``..``end`` of a text. ``year`` or ``day`` is None where the text leaves it out."""
+    """A date found at ``start``..``end`` of a text. ``year`` or ``day`` is None if the text leaves it out."""
 
     start: int
     end: int
@@ -130,7 +130,7 @@ class DatePhrase:
     day: int | None
 
     def on(self, year: int) -> date | None:
-        """The day meant if the year is ``year``; the first of the month where no day is said; None if there is none."""
+        """The date in ``year``; the first of the month if no day is given; None if there is no such date."""
         try:
             return date(year, self.month, self.day or 1)
         except ValueError:
@@ -138,7 +138,7 @@ class DatePhrase:
 
     @property
     def full(self) -> date | None:
-        """The day, where year, month and day are all said."""
+        """The date if year, month and day are all given, else None."""
         return None if self.year is None or self.day is None else self.on(self.year)
 
 
@@ -160,7 +160,7 @@ def date_phrases(text: str) -> Iterator[DatePhrase]:
 
 
 def _near_digits(text: str) -> Iterator[tuple[int, int]]:
-    """Where in a text a date may be: each has a digit. To try all other words takes most of the time otherwise."""
+    """The windows around digits, because each date has one. Trying all other words would take most of the time."""
     start = end = 0
     for digits in _DIGITS.finditer(text):
         if digits.start() - _REACH > end:
@@ -173,19 +173,19 @@ def _near_digits(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _month(said: str) -> int:
-    """Of a name or a number as a pattern found it."""
+    """The month's number, from a name or a number as a pattern found it."""
     return _MONTH_NUMBERS.get(_read(said)) or int(said)
 
 
 def days_apart(text: str) -> str:
-    """The text with each range of days, ``Aug 8-9, 2026``, written as its two days."""
+    """The text with each range of days, ``Aug 8-9, 2026``, written as two dates."""
     apart = _RANGE.sub(r"\g<month> \g<first>\g<year> \g<month> \g<last>\g<year>", text)
     apart = _RANGE_BEFORE.sub(r"\g<first>\g<month>\g<year> \g<last>\g<month>\g<year>", apart)
     return _RANGE_UNSPACED.sub(r"\g<month>\g<first>\g<day> \g<month>\g<last>\g<day>", apart)
 
 
 def figure_phrases(text: str) -> Iterator[tuple[DatePhrase, ...]]:
-    """The dates a text names in figures, ``3.5.2026``, ``20/08``, ``9月``, each as it may be read: twice, or once."""
+    """The numeric dates in a text, ``3.5.2026``, ``20/08``, ``9月``, each with its one or two possible readings."""
     for match in _FIGURES.finditer(text):
         year = int(match[4]) if match[4] else None
         one, other = match[1] or match[5], int(match[3] or match[6] or match[7] or match[8])
@@ -199,7 +199,7 @@ def figure_phrases(text: str) -> Iterator[tuple[DatePhrase, ...]]:
 
 
 def partial_phrases(text: str) -> Iterator[DatePhrase]:
-    """The dates a text names by a month alone, ``in September``, or in figures alone, ``3/14``: these both ways."""
+    """The months without a day in a text, ``in September``, and numeric dates, ``3/14``, in both readings."""
     found: list[tuple[int | None, int, int | None]] = [
         (None, _month(name.rstrip("월月").rstrip()), None) for name in _MONTH_ALONE.findall(text)
     ]
@@ -213,17 +213,17 @@ def partial_phrases(text: str) -> Iterator[DatePhrase]:
 
 
 def days_alone(text: str) -> frozenset[int]:
-    """The days of a month that a text names without it: ``the 14th``, ``am 14.``, ``14日``."""
+    """The days of a month that a text names without the month: ``the 14th``, ``am 14.``, ``14日``."""
     return frozenset(int(first or second) for first, second in _DAY_ALONE.findall(text))
 
 
 def day_label(day: date) -> str:
-    """``Aug 1, 2026``: the one form the log writes a day in."""
+    """The form in which the log writes a day: ``Aug 1, 2026``."""
     return f"{SHORT_MONTHS[day.month - 1]} {day.day}, {day.year:04d}"
 
 
 def parse_day(label: str) -> date | None:
-    """The day a header names, or None. Weekdays, decoration and a relative time beside the date are passed over."""
+    """The day a header names, or None. Weekdays, decoration and a relative time beside the date are ignored."""
     return None if len(label) > LABEL_CHARACTERS_MAX else _day_of(label)
 
 
@@ -234,12 +234,12 @@ def _day_of(label: str) -> date | None:
 
 
 def is_day_alone(line: str) -> bool:
-    """Whether a line says a day and nothing else, except for one word such as a weekday."""
+    """Whether a line is a full date and nothing else, except for one word such as a weekday."""
     return parse_day(line) is not None and _is_date_alone(line)
 
 
 def _is_date_alone(line: str) -> bool:
-    """The same of a date without its year."""
+    """As ``is_day_alone``, for a date that may lack its year."""
     plain = _plain(line)
     found = list(date_phrases(plain))
     if len(found) != 1 or found[0].day is None:
@@ -248,7 +248,7 @@ def _is_date_alone(line: str) -> bool:
 
 
 def day_behind_label(line: str) -> str | None:
-    """The rest of a line that begins with a word for "date" in some language and says a day: ``日付：2026年8月1日``."""
+    """The date of a line like ``日付：2026年8月1日``, labelled with a word for "date" in some language; or None."""
     label, colon, rest = line.translate(_COLON).partition(":")
     if not colon or label.strip(_DECORATION).casefold() not in _LABELS.split():
         return None
@@ -258,7 +258,7 @@ def day_behind_label(line: str) -> str | None:
 
 
 def days_meant(label: str, among: Collection[date]) -> frozenset[date]:
-    """Which of some days a label may mean that leaves the year out, or is in figures: ``Aug 1``, ``01/08/2026``."""
+    """The days of ``among`` that a label without a year, or a numeric one, may mean: ``Aug 1``, ``01/08/2026``."""
     plain = _plain(label)
     phrases = [phrase for phrase in (*date_phrases(plain), *partial_phrases(plain)) if phrase.day]
     return frozenset(day for day in among for phrase in phrases if phrase.on(phrase.year or day.year) == day)
@@ -269,7 +269,7 @@ def _plain(label: str) -> str:
 
 
 def in_common_era(text: str) -> str:
-    """The text with the years of Japanese eras, and of the Republic of China, as those of the common era."""
+    """The text with years of Japanese eras and of the Republic of China converted to the common era."""
     return _ERA_YEAR.sub(_common, text)
 
 

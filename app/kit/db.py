@@ -17,49 +17,49 @@ from app.kit.queueing import Queues
 Tx: TypeAlias = Any  # an asyncpg connection (the library is untyped); a statement alone on it is its own transaction
 Row: TypeAlias = Any  # an asyncpg.Record
 
-# Whose rows may be seen now, where Postgres itself keeps tenants apart (app/commands/securing.py): in a request its
-# caller's, in the service's own work everybody's. No tenant can have this name.
+# The tenant whose rows are visible under row-level security (app/commands/securing.py): in a request the caller's, in
+# background work every tenant's. No tenant can have this name.
 EVERY_TENANT = "*"
 TENANT_SETTING = "daybook.tenant"
 _tenant: ContextVar[str] = ContextVar("daybook_tenant", default=EVERY_TENANT)
 
 VERSION_MIN = 14
-STATEMENTS_KEPT = 100  # prepared ones of a connection: the driver's own default
+STATEMENTS_KEPT = 100  # prepared statements cached per connection: the driver's own default
 
-# What the driver raises when the server cannot be reached or gives up for now, whatever was asked of it.
+# What the driver raises when the server cannot be reached or gives up for now, whatever the statement.
 AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.InvalidAuthorizationSpecificationError,  # the password was changed, the role may not log in
     asyncpg.InvalidCatalogNameError,  # the database is not there: dropped, renamed, being restored
     asyncpg.UndefinedTableError,  # its tables are not: not migrated yet, being restored
-    asyncpg.InvalidCachedStatementError,  # a newer version changed its tables: within a transaction it is for once
+    asyncpg.InvalidCachedStatementError,  # a newer version changed its tables: raised once, within a transaction
     asyncpg.ReadOnlySQLTransactionError,  # a standby, or a server that an operator or a full disk made read-only
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TransactionTimeoutError,
-    asyncpg.ObjectNotInPrerequisiteStateError,  # it lets nobody in; an operator's lock, and a lock_timeout of the role
+    asyncpg.ObjectNotInPrerequisiteStateError,  # it refuses connections; an operator's lock and the role's lock_timeout
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.PostgresSystemError,  # its disk
     asyncpg.TransactionRollbackError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a connection the server has just ended, used before its end was seen
+    asyncpg.InternalClientError,  # a connection that the server has just closed, used before the driver saw it
     OSError,
     TimeoutError,
 )
 
 
-# Met where the statements of several clients come to one connection of the server.
+# Raised when a pooler sends the statements of several clients over one connection to the server.
 LOST_STATEMENT = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
 POOLED = " (behind a pooler in transaction mode set DAYBOOK_POOL__PREPARED_STATEMENTS=false)"
 
 
 def one_line(error: BaseException) -> str:
-    """What an error says to whoever started us, with the setting that mends it where it is known."""
+    """An error's first line for the operator, with the setting that mends it if known."""
     return f"{first_line(error)}{POOLED if isinstance(error, LOST_STATEMENT) else ''}"
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether the same statement may go through later. A refused argument, an InterfaceError too, never does."""
+    """Whether the same statement may succeed later. One with a refused argument, also an InterfaceError, never does."""
     return isinstance(error, AWAY) and not isinstance(error, ValueError)
 
 
@@ -70,21 +70,21 @@ SELECT min(relname::text) FROM pg_class WHERE relkind = 'r' AND relnamespace = c
 
 NOW = "/* now */ SELECT clock_timestamp()"
 
-OWN_TYPES_END = 10_000  # below it the numbers of types are the same in every Postgres (its access/transam.h)
-# Every type of which a statement takes or gives a list.
+OWN_TYPES_END = 10_000  # type OIDs below it are the same in every Postgres (its access/transam.h)
+# Every type of which a statement takes or returns an array.
 LISTED = ("bool", "bytea", "float8", "int4", "int8", "json", "jsonb", "text", "timestamptz", "uuid")
 LISTS = f"SELECT {', '.join(f'NULL::{name}[]' for name in LISTED)}"
-JSONB_VERSION = b"\x01"  # the byte before the text in Postgres's binary format; only this format works in rows of rows
+JSONB_VERSION = b"\x01"  # precedes the text in Postgres's binary format; only that format works inside composite rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseConfig:
     """``url`` is any ``postgresql://`` DSN. Pool sizes count connections of this process.
 
-    Without ``prepared_statements`` none has a name on the server: a pooler in transaction mode gives each transaction
-    whichever connection is free, where another client's statements have the same names.
+    Without ``prepared_statements`` no statement has a name on the server: a pooler in transaction mode gives each
+    transaction any free connection, on which another client's statements have the same names.
 
-    With ``row_level_security`` each statement is in a transaction that names the tenant.
+    With ``row_level_security`` each statement runs in a transaction that sets the tenant.
     """
 
     url: str
@@ -97,14 +97,14 @@ class DatabaseConfig:
 
 
 def plain_dsn(url: str) -> str:
-    """A DSN as asyncpg takes it: SQLAlchemy's driver suffix is forgiven."""
+    """A DSN as asyncpg takes it, without SQLAlchemy's driver suffix."""
     scheme, _, rest = url.partition("://")
     return f"{scheme.partition('+')[0]}://{rest}"
 
 
 @asynccontextmanager
 async def connected(url: str, *, seconds: float = 60.0) -> AsyncIterator[asyncpg.Connection]:
-    """One connection outside the pool, to look or to prepare; no statement is kept, for a pooler may stand between.
+    """One connection outside the pool; caches no statements, because a pooler may stand between.
 
     ``seconds``: for connecting. The driver's errors pass.
     """
@@ -117,7 +117,7 @@ async def connected(url: str, *, seconds: float = 60.0) -> AsyncIterator[asyncpg
 
 @contextmanager
 def acting_for(tenant: str) -> Iterator[None]:
-    """What is done within sees the rows of this tenant."""
+    """Within the block, transactions see the rows of this tenant."""
     before = _tenant.set(tenant)
     try:
         yield
@@ -126,12 +126,12 @@ def acting_for(tenant: str) -> Iterator[None]:
 
 
 class Database:
-    """The pool. ``open`` raises StartError with one clear line when the server cannot be used."""
+    """The connection pool. ``open`` raises StartError, with one clear line, when the server cannot be used."""
 
     def __init__(self, config: DatabaseConfig) -> None:
         self._config = config
         self._pool: Any = None
-        self._wanting = 0  # how many have a connection, or wait for one
+        self._wanting = 0  # tasks that have a connection, or wait for one
         self._queues = Queues(places=config.pool_max, seconds=config.connect_seconds)
 
     async def open(self) -> None:
@@ -150,7 +150,7 @@ class Database:
             )
 
     async def close(self) -> None:
-        """A server that hangs lets no connection be closed: after a while they are broken off."""
+        """Close the connections; after ``connect_seconds`` they are terminated, because the server may hang."""
         if self._pool is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._config.connect_seconds):
@@ -162,13 +162,13 @@ class Database:
         return self._config.row_level_security
 
     def connection(self, *, of: Hashable = None) -> AbstractAsyncContextManager[Tx]:
-        """A connection whose statements commit one by one, or at its end where rows are guarded. ``of``: see ``tx``."""
+        """A connection whose statements commit one by one; under row-level security, at its end. ``of``: see ``tx``."""
         if self._config.row_level_security:
             return self.tx(of=of)
         return self._acquired() if of is None else self._acquired_for(of)
 
     async def fetch(self, statement: str, *arguments: Any) -> list[Row]:
-        """The rows of a statement on a connection of its own; the next three are asyncpg's of these names."""
+        """Run a statement on a connection of its own, as asyncpg's method of this name; likewise the next three."""
         async with self.connection() as connection:
             rows: list[Row] = await connection.fetch(statement, *arguments)
         return rows
@@ -192,7 +192,7 @@ class Database:
 
     @asynccontextmanager
     async def _acquired(self) -> AsyncIterator[Tx]:
-        # If one is free there is nothing to wait for, and a timeout would cost a task.
+        # If a connection is free there is no wait, and a timeout would cost a task.
         timeout = None if self._wanting < self._config.pool_max else self._config.connect_seconds
         self._wanting += 1
         try:
@@ -200,7 +200,7 @@ class Database:
             try:
                 yield connection
             except asyncpg.ReadOnlySQLTransactionError:
-                # It leads to a standby, or was made while the server took no writes, and stays so; a new one may not.
+                # The connection is to a standby, or was made while the server was read-only; a new one may be writable.
                 await self._pool.expire_connections()
                 raise
             finally:
@@ -209,7 +209,7 @@ class Database:
             self._wanting -= 1
 
     def pool_state(self) -> dict[str, int]:
-        """Connections by what they are at; ``waiting`` are those who wait for one."""
+        """Counts of connections; ``waiting`` counts the tasks that wait for one."""
         size, in_use = self._pool.get_size(), self._pool.get_size() - self._pool.get_idle_size()
         waiting = max(0, self._wanting - in_use)
         return {"size": size, "in_use": in_use, "waiting": waiting, "max": self._config.pool_max}
@@ -218,8 +218,8 @@ class Database:
     async def tx(self, *, of: Hashable = None, **options: Any) -> AsyncIterator[Tx]:
         """A transaction: commits at the end of the block, rolls back on an error. Never await the network in it.
 
-        ``of`` is the session whose row is to be locked for a caller's request: requests for one locked session wait for
-        each other without a connection. ``options`` are those of asyncpg's.
+        ``of`` is the session whose row a request will lock: requests for one session queue for each other without
+        holding a connection (``Queues``). ``options`` are those of asyncpg's ``transaction``.
         """
         acquired = self._acquired() if of is None else self._acquired_for(of)
         async with acquired as connection, connection.transaction(**options):
@@ -228,7 +228,7 @@ class Database:
             yield connection
 
     def snapshot(self) -> AbstractAsyncContextManager[Tx]:
-        """A transaction that only reads, all of it as of one moment."""
+        """A read-only transaction with one snapshot (repeatable read)."""
         return self.tx(isolation="repeatable_read", readonly=True)
 
     async def now(self) -> datetime:
@@ -238,15 +238,15 @@ class Database:
 
 
 def _naming(tenant: str) -> str:
-    """The statement that says it until the transaction ends."""
+    """The statement that sets the tenant until the transaction ends."""
     quoted = tenant.replace("'", "''")
     return f"SET LOCAL {TENANT_SETTING} = '{quoted}'"
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]  # the library is untyped
-    """What Postgres's own types are is asked once in a process, not by each connection: two thirds of what one takes.
+    """Caches the introspection of Postgres's own types for the process: two thirds of what a connection takes to open.
 
-    It is a method of the driver's own, as there is no other way to tell it; one that has it no more asks as before.
+    Overrides a private method of the driver, which has no other hook; a version without it introspects as before.
     """
 
     __slots__ = ()
@@ -263,10 +263,10 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]  # the library is u
 
 
 async def _prepare(connection: Tx) -> None:
-    """Teach a new connection how to read and write what the statements pass to and fro.
+    """Set the codecs of a new connection, and have the driver introspect the array types.
 
-    Of a list the driver asks the server, with ``jit`` off meanwhile, when it first meets one: here all at once, and
-    rolled back, so that nothing stays set on a connection that a pooler gives to others.
+    On meeting an array type the driver queries the server, with ``jit`` off meanwhile: here for all at once, and rolled
+    back, so that nothing stays set on a connection that a pooler gives to others.
     """
     await connection.set_type_codec(
         "jsonb", encoder=_to_jsonb, decoder=_from_jsonb, schema="pg_catalog", format="binary"
@@ -296,7 +296,7 @@ def _one_line_errors() -> Iterator[None]:
         yield
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {one_line(error)}") from error
-    except ValueError as error:  # which quotes what it took for the port: the begin of a password with a slash
+    except ValueError as error:  # its text quotes what was parsed as the port: the start of a password with a slash
         raise StartError(
             "cannot use the database of DAYBOOK_DATABASE_URL: it is no URL (in a password / ? # [ are %2F %3F %23 %5B)"
         ) from error

@@ -1,8 +1,8 @@
-"""The usual requests, read without the framework's machinery, which costs more than what they ask for.
+"""A fast path for frequent endpoints, which bypasses FastAPI's parsing, because that costs more than their work.
 
 A frequent endpoint names a second reader of its requests, its ``usual``. It takes only requests that it fully knows,
-and answers None to any other, which the framework then reads from the start: so errors in a request are found and told
-in one place, and both ways end in the same endpoint. What was saved is in docs/benchmarks/profile.md.
+and answers None to any other, which FastAPI then reads from the start: so errors in a request are found and reported in
+one place, and both ways end in the same endpoint. What was saved is in docs/benchmarks/profile.md.
 """
 
 import json
@@ -30,7 +30,7 @@ ATTRIBUTE = "usual"
 
 
 def usually(reader: Usual) -> Callable[[Endpoint], Endpoint]:
-    """Read this endpoint's requests by ``reader`` first."""
+    """A decorator: ``reader`` is tried first for this endpoint's requests."""
 
     def declare(endpoint: Endpoint) -> Endpoint:
         endpoint.__dict__[ATTRIBUTE] = reader
@@ -40,12 +40,12 @@ def usually(reader: Usual) -> Callable[[Endpoint], Endpoint]:
 
 
 def is_frequent(route: BaseRoute) -> bool:
-    """Whether its endpoint names a reader of its own."""
+    """Whether the route's endpoint has a ``usual`` reader."""
     return hasattr(getattr(route, "endpoint", None), ATTRIBUTE)
 
 
 class Direct(APIRoute):
-    """A route that asks its endpoint's ``usual`` first."""
+    """A route that tries its endpoint's ``usual`` reader first."""
 
     def get_route_handler(self) -> Handler:
         handler = super().get_route_handler()
@@ -69,7 +69,7 @@ class Direct(APIRoute):
 
 
 class _Read(Request):
-    """A request whose body, where it is large, is parsed beside the event loop."""
+    """A request whose body, if large, is parsed in a thread."""
 
     async def json(self) -> Any:
         body = await self.body()
@@ -77,7 +77,7 @@ class _Read(Request):
 
 
 class _Kept(Request):
-    """A request whose body can be received once more."""
+    """A request that keeps its body, so that FastAPI can receive it again."""
 
     _kept: bytes | None = None
 
@@ -93,7 +93,7 @@ class _Kept(Request):
 
 
 def query_of(request: Request, model: type[Model]) -> Model | None:
-    """The parameters, each given once and with a value; None where the framework has to say what they are."""
+    """The query parameters, each given once and with a value; None if FastAPI has to read them."""
     query: bytes = request.scope["query_string"]
     if not query:
         return model()
@@ -105,7 +105,7 @@ def query_of(request: Request, model: type[Model]) -> Model | None:
 
 
 async def body_of(request: Request, model: type[Model]) -> Model | None:
-    """The body, parsed and checked in one pass; None if the framework has to read it, and to say what is wrong."""
+    """The body, parsed and validated in one pass; None if FastAPI has to read it and report what is wrong."""
     if request.headers.get("content-type") != JSON:
         return None
     try:

@@ -1,6 +1,6 @@
 """The embedded PostgreSQL: started, adopted and stopped by the processes that use it.
 
-Any number of processes may share the server of one data folder; the last that leaves stops it. A process that is
+Any number of processes may share the server of one data folder; the last one to leave stops it. A process that is
 killed counts as gone at once, but leaves the server running: the next start adopts it. Source: embedded-postgres.md.
 """
 
@@ -25,7 +25,7 @@ POLL_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedConfig:
-    """``binaries`` is a folder with initdb, pg_ctl and postgres; without one they are looked for.
+    """``binaries`` is a folder with initdb, pg_ctl and postgres; None: ``find_binaries`` looks for them.
 
     ``fsync`` off is for tests: a crash of the machine may lose the data. With ``exclusive`` the folder is this
     service's own: no second exclusive start succeeds while it runs; others may join as guests.
@@ -49,7 +49,7 @@ class FolderLock:
             os.fchown(self._descriptor, folder.account.uid, folder.account.gid)
 
     def own(self) -> bool:
-        """Take it for this process alone; False if any other holds it. A share of ours is lost either way."""
+        """Take the lock exclusively; False if another process holds it. A shared lock of ours is lost either way."""
         return self._take(fcntl.LOCK_EX)
 
     def share(self) -> bool:
@@ -67,7 +67,7 @@ class FolderLock:
         os.pwrite(self._descriptor, str(os.getpid()).encode(), 0)
 
     def signature(self) -> str:
-        """The pid of the process that signed last; right while that one holds the lock."""
+        """The pid of the process that signed last; valid while that process holds the lock."""
         return os.pread(self._descriptor, 20, 0).decode() or "unknown"
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ class FolderLock:
         self._descriptor = -1
 
 
-# A forked child shares its parent's flocks, and would keep them when the parent dies: it drops its copies.
+# A forked child shares its parent's flocks, and would keep them held after the parent dies: it closes its copies.
 _open_locks: WeakSet[FolderLock] = WeakSet()
 
 
@@ -105,7 +105,7 @@ def transition(folder: DataFolder, *, seconds: float) -> Iterator[None]:
 
 
 class Tenancy:
-    """What one process holds while it uses the folder's server. Entered and left under the start lock only."""
+    """The locks that a process holds while it uses the folder's server. Entered and left under the start lock only."""
 
     def __init__(self, folder: DataFolder, *, exclusive: bool) -> None:
         self._use = FolderLock(folder, "use.lock")
@@ -119,10 +119,10 @@ class Tenancy:
             )
         if exclusive:
             self._owner.sign()
-        self._use.share()  # never refused: who owns it holds the start lock
+        self._use.share()  # never refused: it is owned only under the start lock, which this process holds
 
     def is_last(self) -> bool:
-        """Whether no other process uses the server. Ends the tenancy either way: close it next."""
+        """Whether no other process uses the server. The shared lock is lost either way, so close the tenancy next."""
         return self._use.own()
 
     def close(self) -> None:
@@ -131,7 +131,7 @@ class Tenancy:
 
 
 class EmbeddedPostgres:
-    """The server of one data folder, as this process uses it. Blocking: call it from a thread."""
+    """This process's use of the server of one data folder. Blocking: call it from a thread."""
 
     def __init__(self, config: EmbeddedConfig) -> None:
         self._config = config
@@ -142,7 +142,7 @@ class EmbeddedPostgres:
 
     @property
     def dsn(self) -> str:
-        """For asyncpg as it is, for SQLAlchemy with its driver's name. Raises EmbeddedError before the start."""
+        """The DSN for asyncpg; SQLAlchemy needs its driver's suffix. Raises EmbeddedError before the start."""
         if self._server is None:
             raise EmbeddedError("the embedded server is not started")
         return self._server.dsn
@@ -155,9 +155,9 @@ class EmbeddedPostgres:
         return f"embedded PostgreSQL {binaries.version} ({binaries.source}) in {self._cluster.path}{durable}"
 
     def start(self) -> None:
-        """Start or adopt the folder's server, making the folder and the cluster first if need be.
+        """Start or adopt the folder's server; creates the folder and the cluster if missing. Idempotent.
 
-        Nothing happens if it is started already. Raises EmbeddedError: one line, with what to do.
+        Raises EmbeddedError: one line, with what to do.
         """
         if sys.platform == "win32":
             raise EmbeddedError("there is no embedded PostgreSQL on Windows: set DAYBOOK_DATABASE_URL to a server")
@@ -168,7 +168,7 @@ class EmbeddedPostgres:
                     self._enter(folder)
 
     def stop(self) -> None:
-        """Leave the server, and stop it if no other process uses it. In a forked child nothing happens."""
+        """Leave the server, and stop it if no other process uses it. A forked child does nothing."""
         cluster = self._cluster
         if cluster is None or self._pid != os.getpid():
             return
@@ -176,9 +176,9 @@ class EmbeddedPostgres:
             self._leave()
 
     def keep_up(self) -> bool:
-        """Start the server again if it is gone, for example killed by the system for want of memory.
+        """Start the server again if it is gone, for example killed by the system for lack of memory.
 
-        Answers whether it had to be. Raises EmbeddedError if it cannot, or if it came back under another DSN.
+        Answers whether it was gone. Raises EmbeddedError if it does not start, or comes back under another DSN.
         """
         cluster, before = self._cluster, self._server
         if cluster is None or before is None:
@@ -197,7 +197,7 @@ class EmbeddedPostgres:
         try:
             self._cluster = self._find_cluster(folder)
             self._server = self._cluster.serve()
-        except BaseException:  # Ctrl-C too: what was begun here is not left running
+        except BaseException:  # Ctrl-C too: a server started here must not be left running
             self._leave()
             raise
 

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Self
 
-RETRY_SECONDS = 1.0  # where nothing tells when it is over
-DETAILED = 3  # of them, that the detail of a problem names
+RETRY_SECONDS = 1.0  # if the end of the condition is not known
+DETAILED = 3  # errors of fields that the detail of a problem names
 
 
 class StartError(Exception):
-    """The service cannot start or go on; its text is one clear line for an operator, with what to do."""
+    """The service cannot start or go on; the message is one clear line for an operator, with what to do."""
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line; one without a text, such as a time-out, is told by its type."""
+    """The first line of an error's message; the name of its type if it has none, as a time-out."""
     return str(error).partition("\n")[0] or type(error).__name__
 
 
@@ -45,7 +45,7 @@ def json_pointer(*steps: object) -> str:
 
 
 class DomainError(Exception):
-    """Something the caller can understand. ``slug`` is the stable type of the problem (api.md)."""
+    """An error that is reported to the caller. ``slug`` is the stable type of the problem (api.md)."""
 
     slug: ClassVar[str]
     title: ClassVar[str]
@@ -59,12 +59,12 @@ class DomainError(Exception):
 
     @classmethod
     def at(cls, pointer: str, detail: str) -> Self:
-        """One field is wrong; the problem's detail is the field's, without the pointer."""
+        """The error of one field; the problem's detail is the field's, without the pointer."""
         return cls(detail, errors=[FieldError(pointer, detail)])
 
     @classmethod
     def naming(cls, *errors: FieldError) -> Self:
-        """These fields are wrong; the problem's detail names the first ``DETAILED`` of them by their pointers."""
+        """The error of several fields; the problem's detail has the first ``DETAILED`` of them with their pointers."""
         told = (f"{error.pointer}: {error.detail}".removeprefix(": ") for error in errors[:DETAILED])
         return cls("; ".join(told), errors=errors)
 
@@ -86,7 +86,7 @@ class TooLarge(DomainError):
 
 
 class Unavailable(DomainError):
-    """A 503, which always tells when to ask again (api.md)."""
+    """A 503, always with a Retry-After (api.md)."""
 
     slug, title, category = "unavailable", "The service cannot answer now", Category.UNAVAILABLE
 

@@ -1,4 +1,4 @@
-"""Security headers of every answer: a browser that is led to one runs nothing of it."""
+"""Security headers of every answer, so that a browser runs no content of one."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ POLICY = "Content-Security-Policy"
 SECURITY: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
-    # What a caller stored (an artifact may be HTML) runs no script, loads nothing and stands in no frame.
+    # Stored content (an artifact may be HTML) runs no script, loads nothing and is shown in no frame.
     POLICY: "default-src 'none'; frame-ancestors 'none'; sandbox",
 }
 
@@ -15,6 +15,6 @@ RAW: RawHeaders = [(name.lower().encode(), value.encode()) for name, value in SE
 
 
 def secured(headers: RawHeaders) -> RawHeaders:
-    """The headers with those of security; a page's own values stand."""
+    """The headers with the security headers added; values that are set already win."""
     said = {name.lower() for name, _ in headers}
     return headers + [(name, value) for name, value in RAW if name not in said]

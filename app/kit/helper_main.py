@@ -1,4 +1,4 @@
-"""The program of the helper process (``helper_process.py``): does one piece of work after the other."""
+"""The main program of the helper process (``helper_process.py``): does one piece of work after the other."""
 
 import os
 import pickle
@@ -9,16 +9,16 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Final
 
-NICENESS: Final = 10  # a tenth of a processor that others want whole
+NICENESS: Final = 10  # gets a tenth of a busy processor
 STANDARD_INPUT: Final = 0
-PLACES: Final = "places"  # an attribute of an error that is sent: where it was, and nothing that it says
+PLACES: Final = "places"  # an attribute of an error that is sent: its traceback, without its message
 
 
 def main() -> None:
-    """Do what is asked on standard input, until nobody is there to ask. A thread has what a work raises as a value."""
+    """Do the work sent on standard input, until that is closed. A thread's Future catches whatever the work raises."""
     os.nice(NICENESS)
     for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ending, signal.SIG_IGN)  # sent to all processes of a service, whose steps are not done yet
+        signal.signal(ending, signal.SIG_IGN)  # all processes of a service get them, but its steps are still running
     pipe = Connection(STANDARD_INPUT)
     with ThreadPoolExecutor(max_workers=1) as thread, suppress(EOFError, OSError):
         while True:
@@ -30,7 +30,7 @@ def _done(asked: bytes) -> bytes:
 
 
 def _told(done: Future[bytes]) -> bytes:
-    """Whether the work went well, and what it answered or raised."""
+    """The pickled outcome: whether the work succeeded, and its result or error."""
     error = done.exception()
     if error is None:
         return done.result()

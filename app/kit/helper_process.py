@@ -1,7 +1,7 @@
 """A helper process for pure, CPU-bound work that no request waits for, as the GIL would hold up every request.
 
 It is started for the first work, runs at a lower priority, and ends after a while without work, or when this process
-ends in any way, because its pipe is then closed. Why it is not a library's pool:
+ends in any way, because that closes its pipe. Why it is not a library's pool:
 docs/decisions/0042-work-beside-requests-has-a-process.md.
 """
 
@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 PROGRAM: Final = "app.kit.helper_main"
 IDLE_SECONDS: Final = 60.0
-ANSWER_SECONDS: Final = 120.0  # then it hangs: of the largest span it thinks for a fifth of one
-SMALL_BYTES: Final = 4 * 1024  # ten messages are observed in 4 ms: in the thread, without a process
-TRIES: Final = 2  # of work whose process was killed, or hung: it has no effect, so that it can be done again
+ANSWER_SECONDS: Final = 120.0  # after which the process counts as hung: the largest span takes a fifth of a second
+SMALL_BYTES: Final = 4 * 1024  # work up to this size is done in the thread: ten messages are observed in 4 ms
+TRIES: Final = 2  # of work whose process was killed, or hung: it has no side effects, so it can be repeated
 
 
 class ProcessLost(Exception):
@@ -32,9 +32,9 @@ class ProcessLost(Exception):
 
 
 class HelperProcess:
-    """Does one piece of work after the other in a process, which is ended after ``idle_seconds`` without any.
+    """Does one piece of work after the other in a process, which is ended after ``idle_seconds`` without work.
 
-    A thread with an event loop of its own waits for the process, and passes on whatever a work raises.
+    A thread with an event loop of its own waits for the process, and passes on whatever the work raises.
     """
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS, answer_seconds: float = ANSWER_SECONDS) -> None:
@@ -48,11 +48,11 @@ class HelperProcess:
 
     @property
     def pid(self) -> int | None:
-        """Of the process; None while there is none."""
+        """The pid of the process; None while there is none."""
         return None if self._process is None else self._process.pid
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """What ``work`` will answer or raise, or ProcessLost."""
+        """A future of what ``work`` returns or raises, or ProcessLost."""
         return asyncio.run_coroutine_threadsafe(self._answer(work), self._running())
 
     def _running(self) -> AbstractEventLoop:
@@ -63,7 +63,7 @@ class HelperProcess:
             return self._loop
 
     async def _answer(self, work: Callable[[], T]) -> T:
-        """Awaits nothing, so that one piece of work comes after the other."""
+        """Do the work. Awaits nothing, so that one piece of work is done after the other."""
         if self._ending is not None:
             self._ending.cancel()
         try:
@@ -78,7 +78,7 @@ class HelperProcess:
         for _ in range(TRIES):
             try:
                 well, answer = self._exchanged(asked)
-            except (EOFError, OSError):  # it was killed, or hangs
+            except (EOFError, OSError):  # the process was killed, perhaps because it hung
                 self._end()
                 continue
             if not well:
@@ -88,9 +88,9 @@ class HelperProcess:
         raise ProcessLost(f"the process beside the service was lost {TRIES} times at the same work")
 
     def _exchanged(self, asked: bytes) -> tuple[bool, Any]:
-        """Whether it was done, and the answer or error. The process is killed if it does not answer in time."""
+        """Whether the work succeeded, and its result or error. A process that does not answer in time is killed."""
         pipe = self._pipe or self._start()
-        assert self._process is not None  # noqa: S101 - it has the other end
+        assert self._process is not None  # noqa: S101 - it has the other end of the pipe
         overdue = Timer(self._answer_seconds, self._process.kill)
         overdue.start()
         try:
@@ -101,7 +101,7 @@ class HelperProcess:
         return found
 
     def _start(self) -> Connection:
-        """It imports from where this process does, and not from whatever folder it is in."""
+        """Start the process. It imports from the same path as this one, and not from its working folder."""
         self._pipe, theirs = Pipe()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module

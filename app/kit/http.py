@@ -1,4 +1,4 @@
-"""What every request passes through: its id, its limits, its line in the log, the headers of its answer."""
+"""Middleware of every request: its id, its limits, its log line, the headers of its answer, CORS."""
 
 import time
 import uuid
@@ -33,7 +33,7 @@ _QUIET = ("/healthz", "/readyz")
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 UNCODED = frozenset({"", "identity"})
 CLIENT_GONE = 499  # nginx's status: the client closed the connection before there was an answer
-PART = "daybook.part"  # in the scope of a request that is made for another one, which is counted
+PART = "daybook.part"  # marks the scope of an internal request, made for another one that is counted
 ASKED_HEADERS = (
     "Authorization",
     "Idempotency-Key",
@@ -65,7 +65,7 @@ TOLD_HEADERS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpConfig:
-    """``requests_max`` are answered at once by this process, event streams included."""
+    """``requests_max``: concurrent requests of this process, event streams included."""
 
     request_bytes_max: int = 8 * 1024 * 1024
     requests_max: int = 1_000
@@ -86,7 +86,7 @@ class Gate:
         tracer: Tracer = UNTRACED,
         origins: Sequence[str] = (),
     ) -> None:
-        """Pages of ``origins`` may read the Gate's own refusals; for its answers the app itself allows it."""
+        """Pages of ``origins`` may read the Gate's own refusals; the app allows that for its answers itself."""
         self._app = app
         self._origins = origins
         self._config = config
@@ -102,9 +102,9 @@ class Gate:
         request_id = _request_id(headers)
         scope["request_id"] = request_id
         more: RawHeaders = []
-        scope["answer_headers"] = more  # what a route adds to its answer, be that a problem
+        scope["answer_headers"] = more  # a route adds headers of its answer here, also if that is a problem
         started = time.perf_counter()
-        structlog.contextvars.bind_contextvars(request_id=request_id)  # of this request's task, and those it starts
+        structlog.contextvars.bind_contextvars(request_id=request_id)  # for this request's task, and those it starts
         status, answered, gone = HTTPStatus.INTERNAL_SERVER_ERROR.value, started, False
 
         async def send_with_id(message: Message) -> None:
@@ -127,7 +127,7 @@ class Gate:
         with traced_request(tracer, method_of(scope), headers) as span:
             try:
                 await self._answer(scope, noticed, send_with_id, headers)
-            except* (ClientDisconnect, BrokenResourceError):  # the latter of FastAPI's event streams
+            except* (ClientDisconnect, BrokenResourceError):  # FastAPI's event streams raise the latter
                 if not gone:
                     raise
                 status = CLIENT_GONE if answered == started else status
@@ -151,7 +151,7 @@ class Gate:
             await self._app(scope, self._counted(receive), send)
 
     def _counted(self, receive: Receive) -> Receive:
-        """A body sent in chunks declares no length: it is counted as it comes."""
+        """Counts the bytes of the body as they arrive, because a chunked one declares no length."""
         received = 0
 
         async def counted() -> Message:
@@ -185,7 +185,7 @@ class Gate:
 
 
 def _coded() -> ASGIApp:
-    """RFC 9110 section 15.5.16. What was sent compressed would be kept so, and nobody would know how to read it."""
+    """415 (RFC 9110 section 15.5.16): a compressed body would be stored as it is, and could not be read."""
     return problem_response(
         slug="unsupported-encoding",
         title="The body has an encoding that is not taken",
@@ -196,9 +196,9 @@ def _coded() -> ASGIApp:
 
 
 async def _as_get(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """HEAD is answered as GET is, without the body (RFC 9110, 9.3.2): a stream ends where it would begin.
+    """Answer HEAD as GET, without the body (RFC 9110, 9.3.2); an event stream ends before its first event.
 
-    Only for GET is there a ``Range`` (14.2).
+    ``Range`` is ignored, because it is defined for GET alone (14.2).
     """
     headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
     asked = {**scope, "method": "GET", "headers": headers}
@@ -206,7 +206,7 @@ async def _as_get(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> N
     async def send_head(message: Message) -> None:
         if message["type"] == "http.response.start":
             await send(message)
-            await send({"type": "http.response.body"})  # from now on it receives that nobody listens any more
+            await send({"type": "http.response.body"})  # after this, ``receive`` reports a disconnect
 
     try:
         await app(asked, receive, send_head)
@@ -215,7 +215,7 @@ async def _as_get(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> N
 
 
 def as_part(app: ASGIApp) -> ASGIApp:
-    """The app, asked for the sake of another request: neither counted nor held against a limit a second time."""
+    """The app for internal requests, made for another request: they are neither counted nor limited again."""
 
     async def asked(scope: Scope, receive: Receive, send: Send) -> None:
         await app({**scope, PART: True}, receive, send)
@@ -224,7 +224,7 @@ def as_part(app: ASGIApp) -> ASGIApp:
 
 
 def allow_cross_origin(app: FastAPI, origins: Sequence[str]) -> None:
-    """Let the pages of these origins ask, with a key and conditions, and read what an answer says in headers."""
+    """Let pages of these origins send requests, with keys and conditions, and read the headers of answers (CORS)."""
     app.add_middleware(CORSMiddleware, **_cross_origin(origins))
 
     async def told_to_pages(request: Request, error: Exception) -> Response:
@@ -255,10 +255,10 @@ def _request_id(headers: Headers) -> str:
 
 def declared_bytes(headers: Headers) -> int | None:
     """The declared length of the body; None if it comes in chunks, or is empty."""
-    declared = headers.get("content-length", "").lstrip("0")  # of many noughts Python makes no number
+    declared = headers.get("content-length", "").lstrip("0")  # Python converts no text of thousands of zeros
     return int(declared) if declared.isdecimal() else None
 
 
 def body_bytes(headers: Headers) -> int:
-    """The same; a body sent in chunks is taken for a large one."""
+    """The declared length, or UNKNOWN without one, so that a chunked body counts as a large one."""
     return declared_bytes(headers) or UNKNOWN

@@ -1,23 +1,23 @@
-"""What is wrong with what was sent, in words that its caller knows: pydantic's are of Python."""
+"""Rewords pydantic's validation errors, which speak of Python types, for HTTP callers."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 OBJECT_EXPECTED = "a JSON object is expected"
-ERRORS_MAX = 100  # of one body that are told; reading more would take time, and nobody would be told
-# What pydantic says of these names classes and types of Python.
+ERRORS_MAX = 100  # that are reported of one body; more would take time to collect, and help nobody
+# Pydantic's messages for these name Python classes and types.
 _IN_WORDS_OF_JSON = {
     "dict_type": OBJECT_EXPECTED,
     "model_type": OBJECT_EXPECTED,
     "model_attributes_type": OBJECT_EXPECTED,
     "extra_forbidden": "there is no such field",
 }
-_NAME = re.compile(r"\^\[(?P<signs>[^]^]+)\]\{(?P<least>\d+),(?P<most>\d+)\}\$")  # a pattern that can be told in words
+_NAME = re.compile(r"\^\[(?P<signs>[^]^]+)\]\{(?P<least>\d+),(?P<most>\d+)\}\$")  # a pattern that words can describe
 
 
 def invalid_detail(found: Mapping[str, Any]) -> str:
-    """What is wrong with a field, by one of the errors of a ``ValidationError``."""
+    """The message for a field, from one of the errors of a ``ValidationError``."""
     match found:
         case {"type": "string_pattern_mismatch", "ctx": {"pattern": str(pattern)}, "input": str(given)} if (
             name := _NAME.fullmatch(pattern)
@@ -28,7 +28,7 @@ def invalid_detail(found: Mapping[str, Any]) -> str:
 
 
 def too_many_errors(count: int) -> str | None:
-    """What is told of so many errors; None of few, which are told one by one."""
+    """The single message for more than ERRORS_MAX errors; None for fewer, which are reported one by one."""
     return f"{count} things are wrong with it; up to {ERRORS_MAX} are told one by one" if count > ERRORS_MAX else None
 
 

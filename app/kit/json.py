@@ -1,4 +1,4 @@
-"""JSON by orjson, one way everywhere, and what of its texts can be stored."""
+"""JSON by orjson: serialisation, canonical bytes, and texts that Postgres can store."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,15 +16,15 @@ def as_text(value: Any) -> str:
 
 
 def canonical(value: Any) -> bytes:
-    """The same bytes for the same value, whatever the order of its keys.
+    """JSON with sorted keys: the same bytes for the same value.
 
-    A copy, because it is kept: behind each answer of orjson some 4 kB of the heap stay unused for as long as it lives.
+    A copy, because it is kept: behind each result of orjson some 4 kB of the heap stay unused for as long as it lives.
     """
     return bytes(memoryview(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)))
 
 
 def canonical_each(values: Iterable[Any]) -> tuple[bytes, ...]:
-    """``canonical`` of each value, all written at once: they are parted at the line breaks, of which JSON has none."""
+    """``canonical`` of each value, serialised at once and split at line breaks, which compact JSON never contains."""
     woven = [one for value in values for one in (value, _BREAK)]
     return tuple(orjson.dumps(woven, option=orjson.OPT_SORT_KEYS)[1:-3].split(b",\n,")) if woven else ()
 

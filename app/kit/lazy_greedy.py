@@ -1,4 +1,4 @@
-"""Lazy greedy selection (Minoux 1978): the best of many, where each that is taken makes others worth less. Pure."""
+"""Lazy greedy selection (Minoux 1978): repeatedly the best of many, when each choice makes others worth less. Pure."""
 
 from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heapreplace
@@ -8,10 +8,10 @@ Key = TypeVar("Key", float, tuple[float, ...])
 
 
 def lowest_first(count: int, key: Callable[[int], Key]) -> Iterator[int]:
-    """The numbers from 0 on by their keys, the lowest first, the lower number first of equals.
+    """The numbers 0 to ``count - 1`` by their keys, lowest first; of equal keys the lower number first.
 
-    A key may rise while others are taken, but never fall. So the first of the heap whose key is unchanged when it is
-    computed again is the lowest, and few keys are computed again.
+    A key may rise while others are taken, but never fall. So a number at the top of the heap whose recomputed key is
+    unchanged is the lowest, and few keys are recomputed.
     """
     waiting = [(key(at), at) for at in range(count)]
     heapify(waiting)

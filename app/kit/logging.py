@@ -1,11 +1,10 @@
-"""structlog, once: JSON lines, or coloured ones on a terminal. Never message content, never a key (style.md 25).
+"""Configures structlog: JSON lines, or coloured ones on a terminal. Never message content, never a key (style.md 25).
 
-The text of an error may quote a message: a row that the database refused, a value that was no number. So of a failure
-only types and places are logged, and of a library's lines the first of each, from warnings on.
+The text of an error may quote a message: a row that the database refused, a value that was no number. So of an
+exception only types and tracebacks are logged, and of a library's warnings only the first line.
 
-Our own events are written to stderr at once; warnings of libraries come through the standard library's handlers, which
-take ten times as long (docs/benchmarks/profile.md). If another process reads stderr and stops, that holds nothing up
-(unheld.py).
+Our own events are written to stderr directly; warnings of libraries go through the standard library's handlers, which
+take ten times as long (docs/benchmarks/profile.md). If the process that reads stderr stops, nothing blocks (unheld.py).
 """
 
 import json
@@ -28,7 +27,7 @@ from app.kit.unheld import WAITING_BYTES_MAX, Unheld, may_hang, unheld
 def configure(*, json: bool, level: str, waiting_bytes_max: int = WAITING_BYTES_MAX) -> None:
     """Send our events and the libraries' warnings to stderr, one line each.
 
-    So many bytes of them wait for a reader who has stopped; what comes then is lost, and counted.
+    Up to ``waiting_bytes_max`` wait in memory for a reader that has stopped; further lines are dropped and counted.
     """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -50,10 +49,10 @@ def configure(*, json: bool, level: str, waiting_bytes_max: int = WAITING_BYTES_
 
 
 def _before_stderr(waiting_bytes_max: int) -> Unheld | None:
-    """What stands before stderr where it may hang."""
+    """The non-blocking stream for stderr if that may hang, else None."""
     try:
         descriptor = sys.stderr.fileno()
-    except (OSError, ValueError):  # it is no file, or is closed
+    except (OSError, ValueError):  # stderr is no file, or is closed
         return None
     return unheld(descriptor, waiting_bytes_max=waiting_bytes_max) if may_hang(descriptor) else None
 
@@ -65,12 +64,12 @@ def _configure_libraries(shared: list[Processor], rendering: list[Processor], st
     )
     handler = logging.StreamHandler(stream)
     handler.setFormatter(formatter)
-    handler.setLevel(logging.WARNING)  # whatever a library's own variables ask for, as OPENAI_LOG does
+    handler.setLevel(logging.WARNING)  # whatever a library's own variables ask for, such as OPENAI_LOG
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
 
 
 def tell_failure(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Replace an exception by its types and places, its causes first."""
+    """A structlog processor that replaces an exception by its types and tracebacks, its causes first."""
     given = event.pop("exc_info", None)
     error = sys.exc_info()[1] if given is True else given[1] if isinstance(given, tuple) else given
     if isinstance(error, BaseException):
@@ -90,9 +89,9 @@ def _failure(error: BaseException) -> list[str]:
 
 
 def written_out(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Write as escapes what would steer a terminal: a path is whatever a web page asks of loopback.
+    """Escape control characters for a terminal: a path may come from any web page that calls loopback.
 
-    JSON has escapes of its own, and so has what Python shows of a list. The lines of a traceback stay lines.
+    JSON and the ``repr`` of a list have escapes of their own. The lines of a traceback stay lines.
     """
     return {name: _printable(value, lines=name == "exception") for name, value in event.items()}
 
@@ -111,7 +110,7 @@ def _first_line(_logger: WrappedLogger, _method: str, event: EventDict) -> Event
 
 
 def _one_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
-    """JSON, with escapes where UTF-8 cannot hold a text."""
+    """The event as JSON; with escapes if a text cannot be encoded as UTF-8."""
     try:
         return orjson.dumps(event, default=repr).decode()
     except orjson.JSONEncodeError:
@@ -119,7 +118,7 @@ def _one_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
 
 
 class _Lines:
-    """The end of every logger: one line, written at once. When nobody reads stderr any more, nothing is to be done."""
+    """The sink of every logger: writes one line at once. If stderr is closed, the line is dropped."""
 
     def __init__(self, before: Unheld | None, name: str) -> None:
         self.name = name

@@ -1,6 +1,6 @@
-"""Counters of requests (Prometheus). Each process counts its own; labels never hold a key, a tenant or a text.
+"""Prometheus metrics of requests. Each process counts its own; labels never hold a key, a tenant or a text.
 
-A registry belongs to one service and not to the interpreter, so that two in one process do not share their numbers.
+A registry belongs to one service and not to the interpreter, so that two services in one process do not mix theirs.
 """
 
 from functools import cache
@@ -9,12 +9,12 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.types import Scope
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-UNMATCHED = "unmatched"  # no route is of this path, or the method is none
+UNMATCHED = "unmatched"  # the path has no route, or the method is unknown
 REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
 def route_of(scope: Scope) -> str:
-    """The template of the route, for a path has a session's key in it."""
+    """The template of the route, because a path may hold a session's key."""
     path: str = getattr(scope.get("route"), "path", UNMATCHED)
     return path
 

@@ -1,6 +1,6 @@
-"""The database's schema, brought up to date by Alembic (migrations/).
+"""Brings the database's schema up to date with Alembic (migrations/).
 
-Alembic and SQLAlchemy take half a second to import, so they are imported when there is something to migrate.
+Alembic and SQLAlchemy take half a second to import, so they are imported only when there is something to migrate.
 """
 
 import asyncio
@@ -36,9 +36,9 @@ def alembic_config(url: str) -> "Config":
 
 
 async def upgrade(url: str) -> None:
-    """Run what is missing of the migrations; any number of processes may call this at once. Raises StartError.
+    """Run the missing migrations; any number of processes may call this at once. Raises StartError.
 
-    What a newer version has migrated is left as it is (docs/decisions/0051).
+    A database that a newer version has migrated is left as it is (docs/decisions/0051).
     """
     try:
         async with connected(url) as connection:
@@ -64,17 +64,17 @@ def _upgrade(url: str) -> None:
 
 @cache
 def head_revision() -> str:
-    """The revision this code needs: that of the last script, which are numbered in their order."""
+    """The revision this code needs: the number of the last script."""
     return max(script.name.partition("_")[0] for script in (SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
 def is_newer(revision: str | None) -> bool:
-    """Whether a newer version of the service has migrated the database: this code has no script of that number yet."""
+    """Whether a newer version of the service has migrated the database, beyond the last script of this code."""
     return revision is not None and revision.isdecimal() and int(revision) > int(head_revision())
 
 
 def lacking(revision: str | None) -> str | None:
-    """What is wrong with a database of this revision, and what to do; None: this code can use it."""
+    """Why this code cannot use a database of this revision, and what to do; None if it can."""
     if revision == head_revision() or is_newer(revision):
         return None
     found = "has no tables of Daybook" if revision is None else f"is at migration {revision}"
@@ -83,12 +83,12 @@ def lacking(revision: str | None) -> str | None:
 
 @cache
 def tell_newer(revision: str | None) -> None:
-    """A line of the log, once in a process."""
+    """Log that the database is newer than this code, once in a process."""
     log.warning("database_newer", migration=revision, known=head_revision())
 
 
 async def current_revision(connection: Tx) -> str | None:
-    """The revision the database has, None before the first migration."""
+    """The revision of the database, None before the first migration."""
     try:
         row: Row | None = await connection.fetchrow(CURRENT_REVISION)
     except asyncpg.UndefinedTableError:

@@ -1,6 +1,6 @@
-"""The names of months, in the languages of most conversations. Only words: twelve lines, from January on.
+"""The names of months in the languages of most conversations, as texts of twelve lines, from January on.
 
-Chinese, Japanese, Korean and Vietnamese say a month by its number. A ``_`` stands for a space.
+Chinese, Japanese, Korean and Vietnamese write a month as its number. A ``_`` stands for a space.
 """
 
 from typing import Final
@@ -20,8 +20,8 @@ oct october oktober octobre octubre outubro ottobre
 nov november novembre noviembre novembro
 dec december dezember décembre diciembre dezembro dicembre
 """
-# Of languages that put the month behind the day, as short forms of those above do: Dutch, Swedish, Danish, Norwegian,
-# Finnish, Polish, Czech, Romanian, Hungarian, Turkish, Indonesian.
+# Names that follow the day: short forms of the languages above, and Dutch, Swedish, Danish, Norwegian, Finnish, Polish,
+# Czech, Romanian, Hungarian, Turkish, Indonesian.
 NAMES_BEHIND: Final = """
 ene janv gen januari januar tammikuu tammikuuta styczeń stycznia leden ledna ianuarie január ocak
 fev févr febr februari helmikuu helmikuuta luty lutego únor února februarie február şubat

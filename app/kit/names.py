@@ -1,4 +1,4 @@
-"""What a caller may not call a session, a resource, an artifact or a message."""
+"""Validation of the names of sessions, resources, artifacts and messages, which stand in paths."""
 
 from pydantic_core import PydanticCustomError
 
@@ -7,18 +7,18 @@ COMPLAINT = "clients take '.' and '..' out of a path, so nothing is called so"
 
 
 def has_a_step(name: str) -> bool:
-    """Whether a path with this name in it is another one to a client (RFC 3986, 5.2.4): of `..`, the place above."""
+    """Whether the name has a segment ``.`` or ``..``, which clients remove from a path (RFC 3986, 5.2.4)."""
     return "." in name and not STEPS.isdisjoint(name.split("/"))
 
 
 def in_a_path(name: str) -> str:
-    """The name, for pydantic to check."""
+    """A pydantic validator: the name, or an error if it has a dot segment."""
     if has_a_step(name):
         raise PydanticCustomError("name", COMPLAINT)
     return name
 
 
 def in_a_path_with_more(name: str) -> str:
-    """The name, of which ``:<index>`` follows in the ids that are made of it."""
+    """The same for a name that only stands in paths with ``:<index>`` appended."""
     in_a_path(f"{name}:")
     return name

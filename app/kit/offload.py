@@ -1,4 +1,4 @@
-"""Pure work on much text, off the event loop, so that requests go on."""
+"""Runs pure work on long texts outside the event loop, so that requests go on."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,19 +11,19 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 OFFLOAD_BYTES: Final = 64 * 1024
-UNKNOWN: Final = 2 * OFFLOAD_BYTES  # the size of work that may take long however little text there is
+UNKNOWN: Final = 2 * OFFLOAD_BYTES  # for work that may take long however short the text
 
 _HELPER: Final = HelperProcess()
 
 
 async def offloaded(work: Callable[[], T], *, size: int) -> T:
-    """What ``work`` answers or raises; ``size``, in bytes or characters, tells whether it is worth a thread."""
+    """What ``work`` returns or raises; runs in a thread if ``size`` (bytes or characters) is over OFFLOAD_BYTES."""
     return await asyncio.to_thread(work) if size > OFFLOAD_BYTES else work()
 
 
 async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What ``work`` answers or raises, done in the helper process if it is large: for work that no request waits for.
+    """What ``work`` returns or raises, run in the helper process if it is large: for work that no request waits for.
 
-    ``work`` has no side effects; it is pickled with its arguments, and so is its answer.
+    ``work`` has no side effects; it is pickled with its arguments, and so is its result.
     """
     return await asyncio.wrap_future(_HELPER.submit(partial(work, *args, **kwargs)))

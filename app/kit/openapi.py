@@ -25,31 +25,31 @@ TAGS = {
     "memory": "What is remembered, how it stands, and what it cost.",
     "operation": "For load balancers and monitors.",
 }
-# An operation names the scope it needs where OpenAPI 3.1 has the roles of a scheme.
+# An operation names its scope in the list that OpenAPI 3.1 reserves for the roles of a scheme.
 BEARER = {"type": "http", "scheme": "bearer", "description": "A key; not needed in local mode"}
 REF = "#/components/schemas/{model}"
-BYTES = "*/*"  # of a body that is a payload, of whatever type it is
+BYTES = "*/*"  # the media type of a payload of any type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examples:
-    """Of one route: request bodies by name, each a ``summary`` and a ``value``, and an answer's body by status."""
+    """Examples of one route: request bodies by name, each a ``summary`` and a ``value``, and answers by status."""
 
     requests: Mapping[str, Any] = field(default_factory=dict)
     answers: Mapping[int, Any]
 
 
 class Field(NamedTuple):
-    """Of a schema of the document."""
+    """A field of a schema of the document."""
 
     schema: str
     name: str
 
 
 def documented(app: FastAPI, examples: Mapping[str, Examples], fields: Mapping[Field, type[BaseModel]]) -> None:
-    """Serve the document at /openapi.json, behind the key; ``examples`` are by operation id.
+    """Serve the document at /openapi.json, to callers with a key; ``examples`` are by operation id.
 
-    ``fields`` are those that a floor takes as they come, and that the model of a floor above reads.
+    ``fields``: those that their own model takes unchecked, with the model of a higher layer that validates them.
     """
 
     def document() -> dict[str, Any]:
@@ -67,7 +67,7 @@ def documented(app: FastAPI, examples: Mapping[str, Examples], fields: Mapping[F
 
 
 def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Every operation of a document, as its method, its path and itself."""
+    """The operations of a document, each as method, path and operation object."""
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             yield method.upper(), path, operation
@@ -94,7 +94,7 @@ def _document(
 
 
 def _read_by(schemas: dict[str, Any], told: Field, model: type[BaseModel]) -> None:
-    """Have a field be of the model's schema. A default of null would be a value: what is left out is as it was."""
+    """Give a field the model's schema, without defaults: null would be a value, but a key left out stays unchanged."""
     read = model.model_json_schema(ref_template=REF)
     read.pop("description")  # is about the code
     for key in read["properties"].values():
@@ -108,7 +108,7 @@ def _read_by(schemas: dict[str, Any], told: Field, model: type[BaseModel]) -> No
 
 
 def _as_of_3_1(operation: dict[str, Any]) -> None:
-    """What FastAPI says of a stream's items is of OpenAPI 3.2; to 3.1 a stream is text."""
+    """Replace FastAPI's ``itemSchema`` of an event stream, which is OpenAPI 3.2; in 3.1 a stream is text."""
     for answer in operation["responses"].values():
         for content in answer.get("content", {}).values():
             if content.pop("itemSchema", None):
@@ -116,7 +116,7 @@ def _as_of_3_1(operation: dict[str, Any]) -> None:
 
 
 def _exemplify(operation: dict[str, Any], examples: Examples) -> None:
-    """Put in afterwards, as FastAPI drops every null of an example that it is given."""
+    """Add the examples to an operation. Not through FastAPI, because that drops every null of an example."""
     if examples.requests:
         (content,) = operation["requestBody"]["content"].values()
         content["examples"] = dict(examples.requests)

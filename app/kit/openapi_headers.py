@@ -1,6 +1,6 @@
-"""The headers of the OpenAPI document: what an answer tells in them, and what has to be sent to be answered so.
+"""The headers of the OpenAPI document: those of answers, and the request headers that lead to certain answers.
 
-They are told here for all routes, and not by these: a parameter that FastAPI knows is read for each request.
+They are added here for all routes, not declared by the routes, because FastAPI would read each of them per request.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ ASKED: Mapping[int, Mapping[str, str]] = {
         "if-range": "The `ETag` of the bytes of which the range is wanted; the whole if it is another by now",
     },
 }
-"""Headers of a request, by the answer that they can lead to."""
+"""Request headers, by the status that they can lead to."""
 
 HEADERS: Mapping[str, dict[str, Any]] = {
     "Accept-Encoding": {"description": "What a body may be encoded as", "required": True, "schema": TEXT},
@@ -49,11 +49,11 @@ TOLD: Mapping[int, tuple[str, ...]] = {
     HTTPStatus.TOO_MANY_REQUESTS: ("Retry-After", *OF_A_KEY),
     HTTPStatus.SERVICE_UNAVAILABLE: ("Retry-After",),
 }
-"""Headers of an answer, by its status."""
+"""Response headers, by status."""
 
 
 def tell_headers(operation: dict[str, Any]) -> None:
-    """Add to an operation the headers that its answers have, and those of a request that lead to them."""
+    """Add the headers of its answers, and the request headers that lead to them, to an operation."""
     answers = {int(status): answer for status, answer in operation["responses"].items()}
     known = {one["name"] for one in operation.get("parameters", ())}
     asked = {name: about for status in ASKED if status in answers for name, about in ASKED[status].items()}

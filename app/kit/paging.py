@@ -1,7 +1,7 @@
-"""Pages of lists: how long they are, and the cursors that go on with them.
+"""Pagination of lists by cursor.
 
-A cursor is opaque to the caller; to us it tells which list it is of, by its path and order, and the last item's key.
-One of another list, such as another session's, is refused: it would begin somewhere in this one.
+A cursor is opaque to the caller; it encodes a checksum of its list's path and order, and the last item's key. A cursor
+of another list, such as another session's, is refused: it would begin anywhere in this one.
 """
 
 import base64
@@ -18,7 +18,7 @@ from app.kit.json import dumps, loads
 T = TypeVar("T", int, str)
 Item = TypeVar("Item")
 
-NUMBER_MAX = 2**63 - 1  # what a bigint column holds
+NUMBER_MAX = 2**63 - 1  # of a bigint column
 PAGE_DEFAULT, PAGE_MAX = 50, 500
 
 Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
@@ -32,13 +32,13 @@ def next_cursor(last: int | str, *, path: str) -> str:
 def paged(
     found: Sequence[Item], limit: int, key: Callable[[Item], int | str], *, path: str
 ) -> tuple[Sequence[Item], str | None]:
-    """A page of what was found, which is one item more than the limit if there are more, and the cursor to those."""
+    """The page, and the cursor of the next one or None. ``found`` has one item over the limit if there are more."""
     page = found[:limit]
     return page, next_cursor(key(page[-1]), path=path) if len(found) > limit else None
 
 
 def read_cursor(cursor: str | None, kind: type[T], *, path: str) -> T | None:
-    """The key of the last item a page of the list ended with. Raises Invalid for what is no cursor of this list."""
+    """The key of the last item of the page before; None without a cursor. Raises Invalid for one of another list."""
     if cursor is None:
         return None
     try:
@@ -60,5 +60,5 @@ def _mark(path: str) -> int:
 
 
 def _is_key(value: int | str) -> bool:
-    """Whether Postgres can compare a key with it: a caller can make up any number or text."""
+    """Whether Postgres can take it as a key: a caller can forge a cursor with any number or text."""
     return "\0" not in value if isinstance(value, str) else 0 <= value <= NUMBER_MAX

@@ -1,4 +1,4 @@
-"""Query parameters that a route does not know: a misspelt one would silently ask for something else."""
+"""Refuses unknown query parameters, because a misspelt one would silently be ignored."""
 
 from collections.abc import Collection
 from urllib.parse import parse_qsl
@@ -9,11 +9,11 @@ from pydantic import BaseModel
 from app.kit.errors import FieldError, Invalid
 from app.kit.invalid import too_many_errors
 
-HARMLESS = "wait_ms"  # a client may send it with every request; a route that takes no parameter has nothing to wait for
+HARMLESS = "wait_ms"  # a client may send it with every request; a route without parameters ignores it
 
 
 def query_parameters(dependant: Dependant) -> tuple[str, ...]:
-    """The names of the query parameters that an endpoint and what it depends on take; a model's fields are one each."""
+    """The names of the query parameters of an endpoint and its dependencies; a model has one for each field."""
     names = [name for part in dependant.dependencies for name in query_parameters(part)]
     for field in dependant.query_params:
         kind = field.field_info.annotation
@@ -22,9 +22,9 @@ def query_parameters(dependant: Dependant) -> tuple[str, ...]:
 
 
 def check_parameters(query: bytes, known: Collection[str]) -> None:
-    """Raise Invalid for each parameter that is not ``known``.
+    """Raise Invalid, naming each parameter that is not ``known``.
 
-    Also where a route takes none: ``DELETE .../facts?category=`` would delete those of every category.
+    Also if a route takes none: ``DELETE .../facts?category=`` would delete the facts of every category.
     """
     if not query:
         return

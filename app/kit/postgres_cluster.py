@@ -1,4 +1,4 @@
-"""One cluster of the embedded PostgreSQL: made, started, found running, stopped. Source: embedded-postgres.md."""
+"""Creates, starts, adopts and stops one cluster of the embedded PostgreSQL. Source: embedded-postgres.md."""
 
 import os
 import re
@@ -17,7 +17,7 @@ import psutil
 from app.kit.postgres_binaries import Binaries, run_as
 from app.kit.postgres_folder import DataFolder, EmbeddedError, blocked_at
 
-PORT = 5432  # names the socket's file; there is no TCP
+PORT = 5432  # part of the socket's file name; there is no TCP
 SOCKET = f".s.PGSQL.{PORT}"
 SOCKET_BYTES_MAX = 103  # sockaddr_un: 107 on Linux, 103 on macOS
 SHORT_PREFIX = "daybook-"
@@ -25,13 +25,13 @@ INIT_SPACE_MIB, START_SPACE_MIB = 256, 64
 STOP_SECONDS = 60
 POLL_SECONDS = 0.02
 BUILTIN_LOCALES_SINCE = 17
-# The first that the system knows. With LC_CTYPE C, pg_trgm drops all text that is not ASCII.
+# The first locale that the system has is used. With LC_CTYPE C, pg_trgm drops all text that is not ASCII.
 CHARACTER_TYPES = ("C.UTF-8", "en_US.UTF-8", "C")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Postmaster:
-    """A running server, as its own ``postmaster.pid`` describes it."""
+    """A server, as described by its ``postmaster.pid``."""
 
     pid: int
     socket_folder: Path
@@ -56,13 +56,13 @@ class Cluster:
         return self.folder.path / f"pgdata-{self.binaries.major}"
 
     def serve(self) -> Postmaster:
-        """A server that is ready: the one that runs, else a new one."""
+        """A server that is ready: the running one, else a new one."""
         return self._adopt() or self._start()
 
     def stop(self) -> None:
-        """Stop the server if one runs; one that does not finish in time is cut off, and recovers at its next start.
+        """Stop the server if one runs or starts; after STOP_SECONDS at once, so that it recovers at its next start.
 
-        One that is just being started counts. Who breaks this off, as by a second Ctrl-C, leaves one that stops.
+        If this is interrupted, as by a second Ctrl-C, the server goes on stopping.
         """
         server = self._begun()
         if server is None:
@@ -77,7 +77,7 @@ class Cluster:
         remove_short_folder(server.socket_folder)
 
     def _begun(self) -> Postmaster | None:
-        """The server that runs; one whose start was broken off has no pid file for a moment."""
+        """The running server, None if there is none. One whose start was interrupted has no pid file for a moment."""
         deadline = time.monotonic() + self.start_seconds
         while (server := running_server(self.path)) is None and self._is_being_started():
             if time.monotonic() > deadline:
@@ -86,12 +86,12 @@ class Cluster:
         return server
 
     def _is_being_started(self) -> bool:
-        """Whether there is a process with what pg_ctl, its shell or a server are called with."""
+        """Whether a process has the arguments of pg_ctl, its shell or a server of this cluster."""
         told = (" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"]))
         return any(f"-D {self.path} " in f"{line} ".replace('"', "") for line in told)
 
     def _adopt(self) -> Postmaster | None:
-        """The server that runs, once it is up; None if there is none, or when it has gone down."""
+        """The running server, once it is ready; None if there is none, or it has gone down meanwhile."""
         deadline = time.monotonic() + self.start_seconds
         while (server := running_server(self.path)) and not server.ready:
             if time.monotonic() > deadline:
@@ -123,7 +123,7 @@ class Cluster:
         return server
 
     def _sweep(self) -> None:
-        """Remove what killed starts and dead servers left. No server runs: the pid in a lock file is not one's."""
+        """Remove what killed starts and dead servers left. No server runs, so lock files with a pid are stale."""
         pid_file = self.path / "postmaster.pid"
         with suppress(FileNotFoundError):
             remove_short_folder(parse_pid_file(pid_file).socket_folder)
@@ -133,7 +133,7 @@ class Cluster:
         self.folder.remove("binaries-*", but=self.binaries.folder)
 
     def _create(self) -> None:
-        """Make the cluster beside its place and rename it into it, so that a kill leaves all or nothing."""
+        """Make the cluster in a temporary folder and rename that, so that a kill leaves all or nothing."""
         self.folder.require_space(INIT_SPACE_MIB)
         staging = self.folder.own(Path(tempfile.mkdtemp(prefix="pgdata-tmp-", dir=self.folder.path)))
         for character_type in CHARACTER_TYPES:
@@ -156,13 +156,13 @@ class Cluster:
         return run_as(self.folder.account, initdb, "-D", staging, *options, seconds=self.start_seconds)
 
     def _control(self, action: str, *options: str) -> None:
-        """Run pg_ctl. Whether it did its work, ``running_server`` tells."""
+        """Run pg_ctl. Ask ``running_server`` whether it succeeded."""
         pg_ctl = self.binaries.folder / "pg_ctl"
         hung = max(self.start_seconds, STOP_SECONDS) + 10  # pg_ctl minds its own limit, -t
         run_as(self.folder.account, pg_ctl, action, "-D", self.path, "-w", "-s", *options, seconds=hung)
 
     def _socket_folder(self) -> Path:
-        """``run`` in the data folder, or a short one below the system's temporary folder where that is too long."""
+        """``run`` in the data folder, or a short one below the system's temporary folder if that is too long."""
         run = self.folder.private("run")
         if fits_socket(run):
             return run
@@ -173,7 +173,7 @@ class Cluster:
         raise EmbeddedError(f"{run} is too long for a socket and so is TMPDIR: choose a shorter data folder")
 
     def _write_conf(self) -> None:
-        """Replace the file: the folder is the server's user's, so root must not write through what lies there."""
+        """Replace the file: the server's user owns the folder, so root must not write through a link placed there."""
         text = server_conf(socket_folder=self._socket_folder(), log_folder=self._log_folder, fsync=self.fsync)
         path = self.path / "postgresql.conf"
         path.unlink(missing_ok=True)
@@ -183,7 +183,7 @@ class Cluster:
 
 
 def running_server(cluster: Path) -> Postmaster | None:
-    """The live server of ``cluster``. Its pid file alone proves nothing: the pid may be another process's by now."""
+    """The live server of ``cluster``. A pid file alone proves nothing: another process may have its pid by now."""
     try:
         server = parse_pid_file(cluster / "postmaster.pid")
         arguments = psutil.Process(server.pid).cmdline()
@@ -211,7 +211,7 @@ def remove_socket(folder: Path) -> None:
 
 
 def remove_short_folder(folder: Path) -> None:
-    """Remove a socket's folder that ``_socket_folder`` made below the temporary one."""
+    """Remove a folder that ``_socket_folder`` made below the temporary one."""
     if folder.name.startswith(SHORT_PREFIX):
         remove_socket(folder)
         with suppress(OSError):
@@ -219,7 +219,7 @@ def remove_short_folder(folder: Path) -> None:
 
 
 def last_fatal(log_folder: Path, *, since: str) -> str | None:
-    """What the last fatal line says that a server logged at or after ``since``, a time as the logs have it."""
+    """The text of the last fatal line that a server logged since ``since``, a time in the format of the logs."""
     logs = sorted(log_folder.iterdir(), key=lambda path: path.stat().st_mtime)[-2:]
     lines = [line for log in logs for line in log.read_text(errors="replace").splitlines() if line >= since]
     fatal = re.findall(r"(?:FATAL|PANIC): +(.+)", "\n".join(lines))
@@ -227,7 +227,7 @@ def last_fatal(log_folder: Path, *, since: str) -> str | None:
 
 
 def server_conf(*, socket_folder: Path, log_folder: Path, fsync: bool) -> str:
-    """The whole ``postgresql.conf``: no TCP, a week of logs, no value of a statement in them."""
+    """The text of ``postgresql.conf``: no TCP, a week of logs, no statement values in the logs."""
     durable = "on" if fsync else "off"
     settings = {
         "listen_addresses": "",

@@ -1,4 +1,4 @@
-"""The folder an embedded PostgreSQL lives in: whom the server runs as, and whether that user can get there."""
+"""The data folder of an embedded PostgreSQL: the user that runs the server, and whether that user can enter it."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ if sys.platform != "win32":  # the embedded server is for POSIX; this module sti
     import pwd
 
 SYSTEM_DATA_DIR = Path("/var/lib/daybook")
-# pg_ctl and initdb hand these paths to a shell, between double quotes.
+# pg_ctl and initdb hand paths to a shell between double quotes, which these characters would break.
 UNQUOTABLE = frozenset('"$`\\\r\n')
 
 
@@ -34,10 +34,10 @@ class Account:
 
 
 def server_account(cluster: Path | None = None) -> Account | None:
-    """Whom the server runs as: None is this process's own user.
+    """The user that runs the server; None is this process's own user.
 
-    PostgreSQL refuses to run as root, so root hands it to the owner of an existing ``cluster``, else to
-    ``postgres``, else to ``nobody``.
+    PostgreSQL refuses to run as root, so for root it is the owner of an existing ``cluster``, else ``postgres``, else
+    ``nobody``.
     """
     if sys.platform == "win32" or os.geteuid() != 0:
         return None
@@ -58,7 +58,7 @@ def _user_name(uid: int) -> str:
 
 
 def blocked_at(path: Path, account: Account) -> Path | None:
-    """The first folder on the resolved way into ``path`` that ``account`` may not enter; missing ones may be made."""
+    """The first existing folder on the resolved ``path`` that ``account`` may not enter; None if it may enter all."""
     for folder in (*reversed(path.parents), path):
         if folder.exists() and not _may_enter(folder.stat(), account):
             return folder
@@ -74,9 +74,9 @@ def _may_enter(status: os.stat_result, account: Account) -> bool:
 
 
 def default_data_dir(project_dir: Path) -> Path:
-    """``.daybook`` below ``project_dir``, unless the server's user cannot get there.
+    """``.daybook`` below ``project_dir``, unless the server's user cannot enter that.
 
-    Root's clone below a private home is such a place; its data then lies in /var/lib/daybook, in a folder of its own.
+    A clone of root's below a private home is such a case; its data is then in a folder of its own in /var/lib/daybook.
     """
     asked = project_dir.resolve() / ".daybook"
     account = server_account()
@@ -89,8 +89,8 @@ def default_data_dir(project_dir: Path) -> Path:
 class DataFolder:
     """A data folder that exists and that the server's user (``account``, None is our own) can enter.
 
-    It holds ``pgdata-<major>`` (the cluster), ``run`` (the socket), ``log``, the lock files and, where the
-    server's user cannot reach the installed ones, ``binaries-*``.
+    It holds ``pgdata-<major>`` (the cluster), ``run`` (the socket), ``log``, the lock files and, if the server's user
+    cannot reach the installed ones, ``binaries-*``.
     """
 
     path: Path
@@ -98,7 +98,7 @@ class DataFolder:
 
     @classmethod
     def prepare(cls, path: Path) -> Self:
-        """Make the folder and what is missing above it. What exists above it is never changed."""
+        """Make the folder and its missing parents. Existing parents are never changed."""
         path = path.resolve()
         if UNQUOTABLE & set(str(path)):
             raise EmbeddedError(f"the data folder {str(path)!r} has a quote, $, ` or \\ in its name: choose another")
@@ -111,7 +111,7 @@ class DataFolder:
 
     @property
     def cluster(self) -> Path | None:
-        """The cluster in this folder, None before the first start. Raises EmbeddedError if it is not ours to run."""
+        """The cluster in this folder, None before the first start. Raises EmbeddedError if another user owns it."""
         cluster = newest_cluster(self.path)
         uid = self.account.uid if self.account else os.geteuid()
         if cluster is not None and (owner := cluster.stat().st_uid) != uid:
@@ -129,7 +129,7 @@ class DataFolder:
         return path
 
     def private(self, name: str) -> Path:
-        """The subfolder ``name``, made if missing, for the server's user alone."""
+        """The subfolder ``name``, made if missing, accessible to the server's user alone."""
         path = self.path / name
         path.mkdir(mode=0o700, exist_ok=True)
         return self.own(path)
@@ -153,13 +153,13 @@ def newest_cluster(path: Path) -> Path | None:
 
 
 def cluster_major(cluster: Path) -> int:
-    """18 for ``pgdata-18``; 0 for what only looks like a cluster."""
+    """18 for ``pgdata-18``; 0 for a folder that only looks like a cluster."""
     number = cluster.name.removeprefix("pgdata-")
     return int(number) if number.isdecimal() else 0
 
 
 def _open_to(account: Account, path: Path) -> None:
-    """Make ``path`` enterable for ``account`` if it is new or empty, raise EmbeddedError where a parent forbids it."""
+    """Let ``account`` enter ``path`` if it is new or empty. Raises EmbeddedError if it, or a parent, forbids that."""
     blocker = blocked_at(path.parent, account)
     if blocker is None:
         for folder in reversed([folder for folder in (path, *path.parents) if not folder.exists()]):

@@ -41,7 +41,7 @@ STATUS: dict[Category, HTTPStatus] = {
     Category.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 
-# What the framework itself refuses, by status.
+# Slug and title of the framework's own refusals, by status.
 _PLAIN = {
     400: ("invalid", "The request is not valid"),
     404: ("not-found", "There is nothing at this path"),
@@ -49,7 +49,7 @@ _PLAIN = {
     413: ("too-large", "The request is too large"),
     416: ("requested-range-not-satisfiable", "Requested Range Not Satisfiable"),
 }
-# What Python calls otherwise by its version, as RFC 9110 has it.
+# The phrases of RFC 9110 that differ between Python versions.
 _PHRASES = {413: "Content Too Large", 414: "URI Too Long", 416: "Range Not Satisfiable", 422: "Unprocessable Content"}
 
 READING = frozenset({"GET", "HEAD"})
@@ -114,7 +114,7 @@ def problem_of(error: DomainError) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of ``app`` as a problem: ours, the framework's, the database's, and bugs."""
+    """Answer every error of ``app`` with a problem: ours, the framework's, the database's, and bugs."""
     app.add_exception_handler(DomainError, _domain_error)
     app.add_exception_handler(RequestValidationError, _invalid_request)
     app.add_exception_handler(HTTPException, _plain)
@@ -135,13 +135,13 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
 
 
 def _field_error(found: Mapping[str, Any], parameters: Collection[str]) -> FieldError:
-    """``parameters`` are those of the route's query: what one may take for a field of the body."""
+    """``parameters``: the query parameters of the route, which a caller may mistake for fields of the body."""
     match found:
         case {"type": "extra_forbidden", "loc": ("body", str(name))} if name in parameters:
             return FieldError(json_pointer(name), f"there is no such field: it is a parameter of the query, ?{name}=")
         case {"type": "json_invalid", "loc": (_, position), "ctx": {"error": reason}}:
             return FieldError("", f"not JSON, at character {position}: {reason}")
-        case {"type": "model_attributes_type" | "dict_type", "loc": ("body",)}:  # so is JSON not declared as such
+        case {"type": "model_attributes_type" | "dict_type", "loc": ("body",)}:  # also JSON of another Content-Type
             return FieldError("", f"{OBJECT_EXPECTED}, sent as Content-Type: application/json")
         case {"type": "missing", "loc": ("body",)}:
             return FieldError("", "a body is expected, of JSON and sent as Content-Type: application/json")
@@ -157,7 +157,7 @@ def _pointer(location: Sequence[Any]) -> str:
 
 
 def _writable(text: str) -> str:
-    """An echo of the caller's text may hold lone surrogates, which no UTF-8 answer can."""
+    """The text without lone surrogates, which an echo of the caller's text may have, and UTF-8 cannot encode."""
     return text.encode(errors="replace").decode()
 
 
@@ -181,7 +181,7 @@ async def _plain(request: Request, error: Exception) -> Response:
 
 
 def _unread(cause: BaseException | None) -> str:
-    """Why the framework could not make anything of a body."""
+    """Why the framework could not read a body."""
     match cause:
         case UnicodeDecodeError(start=position):
             return f"not UTF-8, at byte {position}"
@@ -192,7 +192,7 @@ def _unread(cause: BaseException | None) -> str:
 
 
 def _allowed(request: Request) -> list[str]:
-    """The methods that the path takes; HEAD wherever there is GET."""
+    """The methods that the path takes; HEAD if it takes GET."""
     scopes = {method.value: {**request.scope, "method": method.value} for method in HTTPMethod}
     taken = [
         method
@@ -212,10 +212,10 @@ async def _database_away(request: Request, error: Exception) -> Response:
 
 
 async def bug(request: Request, _error: Exception) -> Response:
-    """What is answered to a bug: outside of the Gate, so with what that would have added.
+    """The answer to a bug. It is made outside the Gate, so it adds the Gate's headers itself.
 
-    It is the connection's last answer. The framework raises the error once more, upon which the server closes it: a
-    client that was not told would send its next request into that.
+    It is the connection's last answer, and says so: the framework raises the error again, whereupon the server closes
+    the connection, into which the client would send its next request.
     """
     headers = {"X-Request-Id": request.scope.get("request_id", ""), "Connection": "close", **SECURITY}
     return problem_response(

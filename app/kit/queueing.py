@@ -37,7 +37,7 @@ class Queues:
             self._leave(thing)
 
     def _has_room(self, thing: Hashable) -> bool:
-        """If no place is taken there is room, however few places there are."""
+        """Whether the thing may have a further place; always if no place is taken, however few there are."""
         return self._free == self._places > 0 or self._taken[thing] + self._spare < self._free
 
     def _take(self, thing: Hashable) -> None:
@@ -45,7 +45,7 @@ class Queues:
         self._free -= 1
 
     async def _wait(self, thing: Hashable) -> None:
-        """Until a place is taken for it."""
+        """Wait until ``_admit`` has taken a place for this caller."""
         if not self._seconds:
             raise TimeoutError
         came: Future[None] = asyncio.get_running_loop().create_future()
@@ -54,7 +54,7 @@ class Queues:
             async with asyncio.timeout(self._seconds):
                 await came
         except (TimeoutError, CancelledError):
-            if not came.cancelled():  # it was just taken
+            if not came.cancelled():  # a place was just taken for it
                 self._leave(thing)
             raise
 
@@ -82,9 +82,9 @@ class Queues:
 
 
 class Shared:
-    """``places`` that tenants share (docs/decisions/0069). One gets a place if it holds fewer than are free.
+    """Divides ``places`` among tenants (docs/decisions/0069). One gets a place if it holds fewer than are free.
 
-    Alone it gets half, and at least one; the last goes to a tenant that has none. Others wait for ``seconds``.
+    A tenant alone gets half, and at least one; the last place goes to one that has none. Others wait for ``seconds``.
     """
 
     def __init__(self, *, places: int, seconds: float = 0.0) -> None:

@@ -1,7 +1,7 @@
-"""How often a key may ask: a number of requests in each minute, counted by the library ``limits``.
+"""Rate limits of keys: a number of requests per minute, counted by the library ``limits``.
 
-Each process counts its own, unless a Redis is named: then all replicas count together, at a round trip per request.
-While that Redis is away nobody is refused.
+Each process counts its own, unless a Redis is configured: then all replicas count together, at the cost of round trips
+per request. While that Redis is away no request is refused.
 """
 
 import time
@@ -20,7 +20,7 @@ from app.kit.headers import RawHeaders
 log = structlog.get_logger("daybook.rates")
 
 WINDOW_SECONDS = 60
-REDIS_SECONDS = 1.0  # for a connection, and for an answer
+REDIS_SECONDS = 1.0  # time-out of connecting, and of an answer
 NO_KEY = "doctor"
 
 
@@ -37,7 +37,7 @@ class RateConfig:
 
 
 class Rates:
-    """Counts the requests of keys. Raises StartError for a Redis that cannot be one."""
+    """Counts the requests of keys. Raises StartError if the Redis URL cannot be used."""
 
     POLICY: ClassVar[bytes] = b"ratelimit-policy"
     LEFT: ClassVar[bytes] = b"ratelimit"
@@ -49,9 +49,9 @@ class Rates:
         self._policy = f'"key";q={config.per_minute};w={WINDOW_SECONDS}'.encode()
 
     async def spend(self, key: str, told: RawHeaders) -> None:
-        """Count one request of this key; adds to ``told`` what to tell it (draft-ietf-httpapi-ratelimit-headers).
+        """Count one request of this key; adds the headers of draft-ietf-httpapi-ratelimit-headers to ``told``.
 
-        Raises TooManyRequests, of which the key is told as much.
+        Raises TooManyRequests, for which the headers are added too.
         """
         if self._per_minute == 0:
             return
@@ -67,7 +67,7 @@ class Rates:
             raise TooManyRequests(f"this key may ask {self._per_minute} times a minute", retry_after=seconds)
 
     async def trouble(self) -> str | None:
-        """Why requests are not counted, in one line; None if they are. One is counted for it, of no key."""
+        """Why requests cannot be counted, in one line; None if they can. Counts one for the pseudo-key NO_KEY."""
         try:
             await self._count(NO_KEY)
         except StorageError as error:
@@ -75,23 +75,23 @@ class Rates:
         return None
 
     async def _count(self, key: str) -> tuple[int, float]:
-        """The requests in this window with this one, and when it ends, in seconds of the epoch. Raises StorageError."""
+        """The requests in this window including this one, and its end in epoch seconds. Raises StorageError."""
         window = self._item.key_for(key)
-        # As its fixed window does, which looks at the number twice.
+        # As the library's fixed window does, but that reads the count twice.
         spent = await self._storage.incr(window, self._item.get_expiry())
         return spent, await self._storage.get_expiry(window)
 
     async def close(self) -> None:
         bridge = self._storage.bridge if isinstance(self._storage, RedisStorage) else None
         if isinstance(bridge, RedispyBridge):
-            client: Any = bridge.get_connection()  # of a type that leaves out how it is closed
+            client: Any = bridge.get_connection()  # its declared type lacks ``aclose``
             await client.aclose()
 
 
 def _storage(redis_url: str | None) -> Storage:
     if redis_url is None:
         return MemoryStorage()
-    # retry: a redis:// without a host has a client of its own, which tries again for 5 s.
+    # retry: the client of a redis:// without a host would retry for 5 s.
     options: dict[str, Any] = {
         "socket_timeout": REDIS_SECONDS,
         "socket_connect_timeout": REDIS_SECONDS,
@@ -100,7 +100,7 @@ def _storage(redis_url: str | None) -> Storage:
     try:
         return RedisStorage(f"async+{redis_url}", wrap_exceptions=True, implementation="redispy", **options)
     except (ConfigurationError, ValueError) as error:
-        # The library's own words quote the URL, which may have a password.
+        # The library's message quotes the URL, which may have a password.
         raise StartError(
             "DAYBOOK_RATES__REDIS_URL: it is no redis://HOST:PORT/DATABASE, or the extra 'redis' is not installed"
             f" ({type(error).__name__})"

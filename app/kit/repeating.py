@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 async def polled(look: Callable[[], Awaitable[T]], *, seconds: float) -> T:
-    """The last answer of ``look``, asked ever more rarely until it is true or ``seconds`` have passed."""
+    """Poll ``look``, with growing pauses, until it answers true or ``seconds`` have passed; returns its last answer."""
     end = time.monotonic() + seconds
     pause = PAUSE_SECONDS
     while not (found := await look()) and (left := end - time.monotonic()) > 0:
@@ -30,9 +30,9 @@ async def polled(look: Callable[[], Awaitable[T]], *, seconds: float) -> T:
 
 
 class Repeated:
-    """Does ``work`` in a task of its own, with a pause of ``seconds`` after each time, and first if it ``waits_first``.
+    """Repeats ``work`` in a task of its own, with a pause of ``seconds`` after each run; first if it ``waits_first``.
 
-    What it raises is logged: the next time finds what was left.
+    An error is logged, and the next run tries again.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class Repeated:
                 await self._work()
             except (Unavailable, *AWAY) as error:
                 log.warning("background_work_left", task=self._name, error=type(error).__name__)
-            except Exception:  # nothing ends this
+            except Exception:  # no error may end the task
                 log.exception("background_work_left", task=self._name)
-            if self._is_stopped:  # a database that hangs may answer the cancelling with a time-out
+            if self._is_stopped:  # with a database that hangs, a time-out may replace the cancellation
                 return
             await asyncio.sleep(self._seconds)

@@ -1,4 +1,4 @@
-"""A time off the wire: ISO 8601 with a zone (api.md)."""
+"""The type of a time in a request: ISO 8601 with a zone (api.md)."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -8,16 +8,16 @@ from pydantic_core import PydanticCustomError
 
 from app.kit.patterns import lazy_pattern
 
-# Far enough from the ends of what a date can be that it is one in every time zone, and the days around it are too.
+# Far enough from the ends of Python's range that these times, and the days around them, exist in every time zone.
 TIME_MIN, TIME_MAX = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
 _DATE = lazy_pattern(r"\d{4}-\d\d-\d\d")
-# In a query a plus that is not written %2B is read as a space: before an offset it can have been nothing else.
+# In a query, a plus that is not escaped as %2B is read as a space: a space before an offset must have been a plus.
 _LOST_PLUS = lazy_pattern(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) (\d\d(?::?\d\d)?)")
 _HOURS_ALONE = lazy_pattern(r".*[Tt ].*[+-]\d\d")  # an offset as Postgres prints it
 
 
 def _dated(value: Any) -> Any:
-    """Pydantic takes a number for seconds since 1970, which times on the wire are not (api.md: ISO 8601)."""
+    """Refuse all but ISO 8601 (api.md): pydantic would take a number for seconds since 1970."""
     if isinstance(value, datetime):
         return value
     if isinstance(value, str) and _DATE.match(value):

@@ -1,14 +1,14 @@
-"""How many tokens a text is, without a tokenizer: a weighted count of its characters and of where their runs begin.
+"""Estimates the tokens of a text without a tokenizer, by a weighted count of its characters and of the runs they form.
 
 Source: memory-rules.md section 1. The weights are fitted against `o200k_base`; method, errors and how to refit are in
 docs/tokens.md.
 
-Why the laws hold: no count below falls when text is added at either end, and where two texts meet one pair of
-characters at most changes the sum: a run that began there goes on instead (`SEAM_LOSS_MAX`), or a pair forms
-(`SEAM_GAIN_MAX`). The two add up to one token and the sum is rounded at the gain, so the estimate of two texts joined
-is within 1 of the sum of theirs. Whole thousandths make that exact.
+Why the laws hold: no count below falls when text is added at either end. When two texts are joined, one pair of
+characters at most changes the sum: a run that began there continues instead (`SEAM_LOSS_MAX`), or a pair forms
+(`SEAM_GAIN_MAX`). The two add up to one token and the sum is rounded at the gain, so the estimate of the joined text is
+within 1 of the sum of both estimates. Integer thousandths make that exact.
 
-Everything is counted by passes over bytes, which run at the speed of C: 1 MiB in 10 to 20 ms, whatever the script.
+All counting is done by passes over bytes in C: 1 MiB in 10 to 20 ms, whatever the script.
 """
 
 import codecs
@@ -62,7 +62,7 @@ WIDE_CLASSES: Mapping[str, bytes] = {
     "pair_end": b"\xdc\xdd\xde\xdf",
 }
 
-# The frequent characters of the fitting half of the data, which more often than others are part of a longer token.
+# The frequent characters in the half of the data that was fitted: they are more often part of a longer token.
 HANGUL_COMMON = (
     "을하이는에다어를기서니해면가있로고사수나정지용요시화의보게세스한드할리아은습야설으려자동도데인제모그메능전탭터거"
     "일트앱싶버내튼음선들주알택떻상라여성경됩비위대구공방유영오안실디치추장진우원러법중카더호것누및되간후마금만확촬연"
@@ -137,9 +137,9 @@ def _mask(ones: Collection[int], twos: Collection[int] = ()) -> bytes:
     return bytes(1 if byte in ones else 2 if byte in twos else 0 for byte in range(256))
 
 
-# Pairs of neighbours that are counted: a table for `bytes.translate`, and what it makes of the pair. Runs of one kind
-# are counted where they begin: words, numbers, marks, and all that is not ASCII (in UTF-8). The other pairs part where
-# a word would have gone on: `aB`, and a space that no word follows.
+# Pairs of adjacent characters that are counted, as a table for `bytes.translate` and the pair it maps them to. Each run
+# is counted at its start: words, numbers, marks, and bytes that are not ASCII (in UTF-8). The other pairs split a token
+# that would have continued: `aB`, and a space before a digit or a mark.
 _BEGINS = b"\0\1"
 PAIRS = {
     "word_start": (_mask(_LOWER + _UPPER), _BEGINS),
@@ -149,8 +149,8 @@ PAIRS = {
     "case_change": (_mask(_LOWER, _UPPER), b"\1\2"),
     "loose_space": (_mask(b" ", _DIGITS + _MARKS), b"\1\2"),
 }
-_NOTHING = b"\0"  # before the text: what it begins with begins a run
-# A charmap codec encodes its own 255 characters and ignores all others: the fastest way to count a set of characters.
+_NOTHING = b"\0"  # put before the text, so that its first character starts a run
+# A charmap codec encodes its 255 characters and ignores all others: the fastest way to count a set of characters.
 _COMMON = {
     "hangul": codecs.charmap_build("\0" + HANGUL_COMMON),
     "han": codecs.charmap_build("\0" + HAN_COMMON),
@@ -158,19 +158,19 @@ _COMMON = {
 
 
 def _weighing(classes: Mapping[str, bytes], weighed: Collection[int]) -> tuple[bytes, bytes]:
-    """Tables for `bytes.translate`: of each byte's weight, which is more than a byte holds, the lower and the higher.
+    """Tables for `bytes.translate`: the low and the high byte of each byte's weight, which exceeds one byte.
 
-    Those that are not `weighed` weigh nothing.
+    Bytes that are not `weighed` have weight 0.
     """
     names = {code: name for name, members in classes.items() for code in members}
     weights = [WEIGHTS[names.get(code, "other")] if code in weighed else 0 for code in range(256)]
     return bytes(weight % 256 for weight in weights), bytes(weight // 256 for weight in weights)
 
 
-_ASCII_WEIGHTS = _weighing(ASCII_CLASSES, _ASCII)  # what stands for a part of a character weighs nothing here
+_ASCII_WEIGHTS = _weighing(ASCII_CLASSES, _ASCII)  # the bytes of wider characters in UTF-8 weigh nothing here
 _WIDE_WEIGHTS = _weighing(WIDE_CLASSES, range(256))
 _COMMON_WEIGHTS = tuple((table, WEIGHTS[f"{name}_common"] - WEIGHTS[name]) for name, table in _COMMON.items())
-SUMMED: Final = 256  # bytes of which the sum is never too large for `_sum`
+SUMMED: Final = 256  # so many bytes never overflow the sum in `_sum`
 _WEIGHED_PAIRS = tuple((table, pair, WEIGHTS[name]) for name, (table, pair) in PAIRS.items())
 _ASCII_PAIRS = tuple((table, pair, WEIGHTS[name]) for name, (table, pair) in PAIRS.items() if name != "wide_start")
 
@@ -191,7 +191,7 @@ def text_tokens(text: str) -> int:
 
 
 def _wide_weight(wide: str) -> int:
-    """Of the classes, and what the common ones of them weigh less."""
+    """The weight of the classes of these characters, corrected for the common characters, which weigh less."""
     found = _weight(_high(wide), _WIDE_WEIGHTS)
     for table, more in _COMMON_WEIGHTS:
         common, _ = codecs.charmap_encode(wide, "ignore", table)
@@ -205,7 +205,7 @@ def _weight(characters: bytes, tables: tuple[bytes, bytes]) -> int:
 
 
 def _sum(numbers: bytes) -> int:
-    """Adler-32, begun at 0, has the sum of its bytes in the lower half, below 65,521: five times as fast as `sum`."""
+    """The sum of the bytes, by Adler-32 from 0: its lower half is the sum modulo 65,521. 5 times as fast as `sum`."""
     total = 0
     for start in range(0, len(numbers), SUMMED):
         total += adler32(numbers[start : start + SUMMED], 0) & 0xFFFF
@@ -213,10 +213,10 @@ def _sum(numbers: bytes) -> int:
 
 
 def _wide(encoded: bytes) -> str:
-    """What of a text in UTF-8 is not ASCII."""
+    """The characters of a UTF-8 text that are not ASCII."""
     return encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 
 def _high(wide: str) -> bytes:
-    """The high bytes of its UTF-16 units."""
+    """The high bytes of the text's UTF-16 units."""
     return wide.encode("utf-16-be", "surrogatepass")[::2]

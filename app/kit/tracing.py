@@ -1,8 +1,7 @@
-"""Spans by OpenTelemetry where its own variables ask for them; else none, and its SDK is not imported.
+"""OpenTelemetry tracing, if the OTEL_* variables ask for it; otherwise no spans, and the SDK is not imported.
 
-Whoever makes spans is handed a tracer; ``UNTRACED`` is the API's that takes what it is told for nobody. A span tells
-what was done, how long it took, how large it was and how it ended, and nothing of what was said: neither a path, which
-may have a query in it, nor the text of an error.
+Code that makes spans is handed a tracer; ``UNTRACED`` is the API's no-op tracer. A span has the operation, its
+duration, sizes and outcome, and no content: neither a path, which may have a query in it, nor the text of an error.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,20 +23,20 @@ SERVICE = "daybook"
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 HTTP = "http/protobuf"
-CLOSE_SECONDS = 3.0  # for what is unsent at the end; the SDK would wait up to 30 for a collector that is away
-ERRORS_FROM = 500  # a request that the caller got wrong is no error of the service's
+CLOSE_SECONDS = 3.0  # for unsent spans at the end; the SDK would wait up to 30 for a collector that is away
+ERRORS_FROM = 500  # a caller's mistake (4xx) is no error of the service
 
 
 @dataclass(frozen=True, slots=True)
 class Tracing:
-    """A tracer, and ``close``, which sends what is still unsent, if that is soon done, and ends it."""
+    """A tracer, and ``close``, which sends the unsent spans, within CLOSE_SECONDS, and ends it."""
 
     tracer: Tracer = UNTRACED
     close: Callable[[], None] = lambda: None
 
 
 def build_tracing(environ: Mapping[str, str], *, version: str) -> Tracing:
-    """As the OTEL_* variables say. Raises StartError, with what to do, if they ask for what is not there."""
+    """Tracing as the OTEL_* variables say. Raises StartError, with what to do, if they ask for anything unsupported."""
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return Tracing()
     exporter = environ.get("OTEL_TRACES_EXPORTER") or ("otlp" if any(map(environ.get, ENDPOINTS)) else "none")
@@ -63,7 +62,7 @@ def _exporting(version: str) -> Tracing:
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
 
     def close() -> None:
-        ending = Thread(target=provider.shutdown, daemon=True)  # who is given up holds up no exit
+        ending = Thread(target=provider.shutdown, daemon=True)  # a daemon, so that it never delays the exit
         ending.start()
         ending.join(CLOSE_SECONDS)
 
@@ -81,7 +80,7 @@ def traced(
     start_time: int | None = None,
     attributes: Mapping[str, AttributeValue] | None = None,
 ) -> Iterator[Span]:
-    """A span, below ``parent`` or else the one that is going on; ``start_time`` in nanoseconds of the epoch."""
+    """A span, child of ``parent`` or else of the current one; ``start_time`` in epoch nanoseconds."""
     if tracer is UNTRACED:
         yield INVALID_SPAN
         return
@@ -105,7 +104,7 @@ def traced(
 
 @contextmanager
 def traced_request(tracer: Tracer, method: str, headers: Mapping[str, str]) -> Iterator[Span]:
-    """The span of a request, below the caller's where its headers tell one, else below what is going on."""
+    """The span of a request, child of the caller's if its headers name one, else of the current one."""
     if tracer is UNTRACED:
         yield INVALID_SPAN
         return
@@ -115,7 +114,7 @@ def traced_request(tracer: Tracer, method: str, headers: Mapping[str, str]) -> I
 
 
 def tell_answer(going: Span, *, method: str, route: str, status: int) -> None:
-    """By the names of the conventions for HTTP."""
+    """Set the name, attributes and status of a request's span, by the semantic conventions for HTTP."""
     going.update_name(f"{method} {route}")
     going.set_attributes({"http.request.method": method, "http.route": route, "http.response.status_code": status})
     if status >= ERRORS_FROM:
@@ -126,7 +125,7 @@ def tell_answer(going: Span, *, method: str, route: str, status: int) -> None:
 def traced_work(
     tracer: Tracer, name: str, *, start_time: int, attributes: Mapping[str, AttributeValue]
 ) -> Iterator[Span]:
-    """The first span of a trace of its own, linked to the request that woke the work, if one did."""
+    """The root span of a new trace, linked to the request that woke the work, if one did."""
     waker = trace.get_current_span().get_span_context()
     links = [Link(waker)] if waker.is_valid else []
     with traced(tracer, name, parent=Context(), links=links, start_time=start_time, attributes=attributes) as going:
@@ -134,7 +133,7 @@ def traced_work(
 
 
 def add_trace(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Tell a line of the log which trace and span it belongs to."""
+    """A structlog processor that adds the current trace and span to an event."""
     going = trace.get_current_span().get_span_context()
     if going.is_valid:
         event["trace_id"] = trace.format_trace_id(going.trace_id)

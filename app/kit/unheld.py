@@ -1,8 +1,8 @@
-"""Lines to a pipe or a socket that hold nobody up, even if the reader stops, as a log collector that hangs does.
+"""Non-blocking writes of lines to a pipe or a socket, even if its reader stops, such as a log collector that hangs.
 
-A write to a full pipe waits, and with it the event loop, all requests and the end of the process. So a line is written
-at once only if the system says that there is room. Otherwise it waits in memory for a thread that writes it; over a
-bound lines are lost, and counted. A process that ends waits a moment for that thread: the last lines say why it ends.
+A write to a full pipe blocks the event loop, all requests and the end of the process. So a line is written at once only
+if the system says that there is room. Otherwise it waits in memory for a thread that writes it; over a bound, lines are
+dropped and counted. A process that ends waits a moment for that thread, because the last lines say why it ends.
 """
 
 import atexit
@@ -23,16 +23,16 @@ END_SECONDS: Final = 1.0
 
 
 def may_hang(descriptor: int) -> bool:
-    """Whether what is written there is read by another process."""
+    """Whether the descriptor is a pipe or a socket, so that another process reads it."""
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 @cache
 def unheld(descriptor: int, *, waiting_bytes_max: int) -> "Unheld":
-    """The only one before it, of one bound: two would write into each other's lines.
+    """The stream of this descriptor and bound, one per process: two would write into each other's lines.
 
-    What waits at the end of the process is written, but only for END_SECONDS, as who reads may have stopped.
+    At the exit of the process waiting lines are written for END_SECONDS at most, because the reader may have stopped.
     """
     stream = Unheld(descriptor, waiting_bytes_max=waiting_bytes_max)
     atexit.register(stream.end, END_SECONDS)
@@ -40,7 +40,7 @@ def unheld(descriptor: int, *, waiting_bytes_max: int) -> "Unheld":
 
 
 class Unheld:
-    """A stream of text, as far as logging needs one. Lines keep their order."""
+    """A text stream, as far as logging needs one. Lines keep their order."""
 
     def __init__(self, descriptor: int, *, waiting_bytes_max: int = WAITING_BYTES_MAX) -> None:
         self._descriptor = descriptor
@@ -51,11 +51,11 @@ class Unheld:
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
         self._lost = 0
-        self._is_behind = False  # whether the thread writes what waits
+        self._is_behind = False  # whether the thread is writing waiting lines
         self._thread: threading.Thread | None = None
 
     def write(self, text: str) -> int:
-        """Write it, now or later. Raises OSError where nobody can read it any more."""
+        """Write the text, now or later. Raises OSError if the reader is gone."""
         line = text.encode(errors="backslashreplace")
         with self._lock:
             if not self._is_behind and self._has_room(len(line)):
@@ -71,10 +71,10 @@ class Unheld:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing waits that could be written."""
+        """Nothing to do: a line waits only while it cannot be written."""
 
     def end(self, seconds: float) -> None:
-        """Wait so long for what waits to be written."""
+        """Wait at most so long until the waiting lines are written."""
         if self._thread is not None:
             self._thread.join(seconds)
 
@@ -93,7 +93,7 @@ class Unheld:
             try:
                 while line := _unwritten(self._descriptor, line):
                     self._room.poll()
-            except OSError:  # nobody reads any more
+            except OSError:  # the reader is gone
                 self._forget()
 
     def _next(self) -> bytes | None:
@@ -101,7 +101,7 @@ class Unheld:
         with self._lock:
             lost, self._lost = (self._lost, 0) if not self._waiting else (0, self._lost)
             if lost:
-                log.warning("log_lines_lost", lines=lost)  # which waits then
+                log.warning("log_lines_lost", lines=lost)  # this line then waits too
             if not self._waiting:
                 self._is_behind = False
                 return None
@@ -116,7 +116,7 @@ class Unheld:
 
 
 def _unwritten(descriptor: int, line: bytes) -> bytes:
-    """What one write leaves of the line: who shares the pipe may have had it never wait."""
+    """The rest of the line after one write. Another process with the pipe may have made it non-blocking."""
     try:
         return line[os.write(descriptor, line) :]
     except BlockingIOError:

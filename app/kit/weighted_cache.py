@@ -13,8 +13,8 @@ R = TypeVar("R")
 def weighted_cache(
     most: int, *, weight: Callable[[R], int], key: Callable[P, Hashable]
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Keep the results used last, of each ``key`` of the arguments one, of at most ``most`` in weight together.
+    """A decorator: cache results by the ``key`` of the arguments, of at most ``most`` weight together.
 
-    A result that alone weighs more is not kept. Safe to call from several threads.
+    A result that alone weighs more is not cached. Thread-safe.
     """
     return cached(LRUCache[Hashable, R](most, getsizeof=weight), key=key, lock=Lock())

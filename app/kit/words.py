@@ -1,9 +1,8 @@
-"""Words of any language, by character class: what a sentence is about, with nothing to install and nothing to load.
+"""A tokenizer for the words of any language, by character class, without dictionaries or models.
 
-Latin, Greek and Cyrillic words are lower-cased and lightly stemmed. A word of a script that writes vowels as marks,
-which are no letters to ``re``, is a run of its block. Han, kana, Hangul, Thai, Lao, Burmese and Khmer have no spaces
-to rely on, so their runs are cut into overlapping pairs of characters, the usual index unit where no dictionary is at
-hand.
+Latin, Greek and Cyrillic words are lower-cased and lightly stemmed. In scripts that write vowels as marks, which are no
+letters to ``re``, a word is a run of characters of their blocks. Han, kana, Hangul, Thai, Lao, Burmese and Khmer have
+no reliable spaces, so their runs are cut into overlapping bigrams, the usual index unit without a dictionary.
 """
 
 import re
@@ -30,7 +29,7 @@ _RUN = lazy_pattern(
 )
 _NAME = lazy_pattern(r"(?<=[\w,;:)'’\"] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*|[\u30a0-\u30ff]{3,}")
 _NOT_NAMES = lazy_pattern(r"^(?:I|I'm|I've|I'd|I'll|OK|AI)$")
-# No longer than a sentence, or for each unclosed mark the text would be searched to its end.
+# At most a sentence: for each unclosed quotation mark the text would otherwise be searched to its end.
 _QUOTED = lazy_pattern(r"[\"“「『《][^\"”」』》]{2,400}[\"”」』》]|`[^`]{1,400}`")
 _IDENTIFIER = lazy_pattern(r"\b\w+[_/@.]\w[\w/.@-]*|\b[A-Z]+-?\d+\b")
 _UNSPACED_RUN = lazy_pattern(rf"[{_UNSPACED}]+")
@@ -40,11 +39,11 @@ _HIRAGANA = lazy_pattern(r"[\u3041-\u309f]+")
 NormalForm: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 # No language has so many marks on a letter (the Stream-Safe Text Format of UAX 15).
 MARKS_MAX = 30
-_MARKS_ALONE = "\uff9e\uff9f"  # those of half a kana's width: letters by themselves, marks in a normal form
-_CROWD = lazy_pattern(rf"[^\w\s\x00-\x7f]{{{MARKS_MAX + 1},}}")  # told at its first character: most have none
+_MARKS_ALONE = "\uff9e\uff9f"  # the half-width sound marks of kana: letters by themselves, marks in a normal form
+_CROWD = lazy_pattern(rf"[^\w\s\x00-\x7f]{{{MARKS_MAX + 1},}}")  # fails at the first character in most texts
 _CROWD_OF_KANA = lazy_pattern(rf"(?:[^\w\s\x00-\x7f]|[{_MARKS_ALONE}]){{{MARKS_MAX + 1},}}")
 
-_ZEROS = "٠۰०০੦૦୦௦౦೦൦๐໐၀០０"  # the first of ten digits in a row, of each script that has its own
+_ZEROS = "٠۰०০੦૦୦௦౦೦൦๐໐၀០０"  # the zero of each script with digits of its own: ten code points in a row
 _PLAIN_DIGITS = str.maketrans({chr(ord(zero) + digit): str(digit) for zero in _ZEROS for digit in range(10)})
 
 STOP_WORDS = frozenset(
@@ -63,15 +62,14 @@ STOP_WORDS = frozenset(
 )
 _ENDINGS = ("ing", "ies", "ed", "es", "s")
 WORDS_KEPT = 16_384
-KEPT_CHARACTERS = 32  # of a word at most: what is longer is hardly said again
-_STEM_LETTERS = 4  # what must be left of a word before an ending is taken off
+KEPT_CHARACTERS = 32  # of a cached word at most: a longer one is hardly said again
+_STEM_LETTERS = 4  # that a word must have left without its ending to be stemmed
 
 
 def normalized(text: str, form: NormalForm) -> str:
-    """The text in a normal form of Unicode, of the marks on each letter the first ``MARKS_MAX``.
+    """The text in a normal form of Unicode, with at most the first ``MARKS_MAX`` marks on each letter.
 
-    Python orders them in quadratic time, during which nothing else runs: half a million, a message of a megabyte, would
-    take minutes.
+    Python sorts them in quadratic time, holding the GIL: half a million, a message of a megabyte, would take minutes.
     """
     if text.isascii():
         return text
@@ -89,7 +87,7 @@ def _thinned(crowd: re.Match[str]) -> str:
 
 
 def any_of(words: Collection[str]) -> str:
-    """A pattern of these words, decided letter by letter: trying one after the other costs five times as much."""
+    """A pattern that matches any of these words, built as a trie: alternatives would take five times as long."""
     rests: dict[str, set[str]] = {}
     for word in filter(None, words):
         rests.setdefault(word[0], set()).add(word[1:])
@@ -101,14 +99,14 @@ def any_of(words: Collection[str]) -> str:
 
 
 def plain_digits(text: str) -> str:
-    """The text with the digits of every script as ASCII's, each in its place."""
+    """The text with the digits of every script replaced by ASCII's; positions do not change."""
     return text if text.isascii() else text.translate(_PLAIN_DIGITS)
 
 
 def terms(text: str) -> Iterator[str]:
-    """The content units of a text in their order: stems of content words, pairs of CJK characters, numbers.
+    """The content terms of a text in order: stems of content words, bigrams of unspaced scripts, numbers.
 
-    A letter with its marks apart, as macOS writes names of files, is the one letter.
+    Decomposed letters, as macOS writes names of files, are composed first.
     """
     for word in _RUN.findall(normalized(text, "NFC").lower().replace("’", "'")):
         yield from _kept(word) if len(word) <= KEPT_CHARACTERS else _units(word)
@@ -123,17 +121,17 @@ def _units(run: str) -> Iterator[str]:
 
 @lru_cache(maxsize=WORDS_KEPT)
 def _kept(word: str) -> tuple[str, ...]:
-    """The units of a word: people say the same few thousand again and again."""
+    """The terms of a word, cached: people use the same few thousand words again and again."""
     return tuple(_units(word))
 
 
 def weight(term: str) -> float:
-    """How much a term counts: a pair of CJK characters is about half a word, because pairs overlap."""
+    """The weight of a term: a bigram of an unspaced script counts as half a word, because bigrams overlap."""
     return 0.5 if not term.isascii() and _UNSPACED_RUN.match(term) else 1.0
 
 
 def overlap(left: frozenset[str], right: frozenset[str]) -> float:
-    """Share of the terms of both that they have in common, 0 to 1 (Jaccard)."""
+    """Jaccard similarity of two sets of terms, 0 to 1."""
     union = len(left | right)
     return len(left & right) / union if union else 0.0
 
@@ -160,5 +158,5 @@ def specifics(text: str) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """Its runs of capitalised words, without the first word of a sentence, and its katakana."""
+    """The runs of capitalised words in a text, without the first word of a sentence, and its katakana words."""
     return [name for name in _NAME.findall(text) if not _NOT_NAMES.match(name)]
