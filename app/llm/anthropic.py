@@ -1,4 +1,4 @@
-"""Anthropic's Messages API. Key and endpoint are the SDK's own variables (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL)."""
+"""The adapter of Anthropic's Messages API. The SDK's own variables: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL."""
 
 import json
 import os
@@ -24,14 +24,14 @@ ERRORS = SdkErrors(
 ADDRESS, ADDRESS_VARIABLE = "https://api.anthropic.com", "ANTHROPIC_BASE_URL"
 
 # Claude 5 and later think unless told otherwise, and accept an effort; older models do neither (whats-new-haiku-5-5,
-# "effort" in Anthropic's documentation). Observing is extraction: it wants little thought.
+# "effort" in Anthropic's documentation). Observing is extraction, which needs little thinking.
 EFFORT = lazy_pattern(r"\b(output_config|effort)\b")
-TRIES = 3  # without the effort, and for fewer tokens
+TRIES = 3  # as configured, without the effort, and for fewer tokens
 THINKS_UNASKED = lazy_pattern(r"claude-[a-z]+-([5-9]|\d\d)(-|$)")
 
 
 class AnthropicModel:
-    """The API counts thinking and answer to one limit, so the limit sent is the sum of both."""
+    """A model of the Messages API. Its one limit covers thinking and answer, so the sum of both limits is sent."""
 
     provider = Provider.ANTHROPIC
 
@@ -51,9 +51,9 @@ class AnthropicModel:
         await self._client.close()
 
     async def _asked(self, request: ModelRequest) -> bytes:
-        """Asked again at once without the effort where an endpoint knows none, or for as much as it writes.
+        """The body of the answer. If the endpoint refuses the effort or the token limit, retries at once without.
 
-        What was refused is remembered.
+        What was refused is remembered for later calls.
         """
         wanted = request.max_output_tokens + self.reasoning_tokens
         for left in reversed(range(TRIES)):
@@ -71,10 +71,10 @@ class AnthropicModel:
                     raise
             else:
                 return await reply.read()
-        raise AssertionError  # the last try is answered, or raises
+        raise AssertionError  # not reached: the last try returns or raises
 
     def _learnt(self, refused: Complaint, *, effort: bool, asked: int) -> bool:
-        """Whether there is something to ask with yet, where it is for one of these that a request was refused."""
+        """Drop the effort, or lower the token limit, if the refusal is about that. Answers whether to retry."""
         if effort and EFFORT.search(refused.text):
             self._effort = False
             return True
@@ -88,7 +88,7 @@ class _Http(BoundedReplies, anthropic.DefaultAsyncHttpxClient):
 
 
 def _client(timeout_seconds: float, *, reply_bytes_max: int) -> anthropic.AsyncAnthropic:
-    """Raises ModelSetupError, in one line for the operator."""
+    """The SDK's client. Raises ModelSetupError, in one line for the operator."""
     (key, token), address = _credentials(), _address()
     try:
         with building("anthropic"):
@@ -109,32 +109,32 @@ def _client(timeout_seconds: float, *, reply_bytes_max: int) -> anthropic.AsyncA
 
 
 def _credentials() -> tuple[str | None, str | None]:
-    """Key or token, as the SDK would take them; where there is neither, it looks for others by itself."""
+    """Key or token, in the SDK's order; without either the SDK looks for other credentials itself."""
     key, token = given_key(os.environ, "ANTHROPIC_API_KEY"), given_key(os.environ, "ANTHROPIC_AUTH_TOKEN")
     return key, None if key else token
 
 
 def _address() -> str | None:
-    """None where no variable is there: a profile may name another."""
+    """The base URL; None without the variable, because a profile of the SDK may name one."""
     address = given_address(os.environ, ADDRESS_VARIABLE)
     return ADDRESS if address is None and ADDRESS_VARIABLE in os.environ else address
 
 
 def _cacheable(system: str) -> TextBlockParam:
-    """The instructions repeat with every call, so they are paid for once in five minutes."""
+    """The instructions with a cache breakpoint: they repeat with every call, and the cache lasts five minutes."""
     return {"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}
 
 
 def read_message(body: bytes) -> Message:
-    """Unchecked, as the SDK does it. Raises TypeError, ValueError or RecursionError for what is no JSON object.
+    """The body as the SDK's type, unvalidated as the SDK does it.
 
-    Complained for an error in the place of the answer.
+    Raises TypeError, ValueError or RecursionError if it is no JSON object, Complained if it is an error.
     """
     return Message.construct(**answer_in(json.loads(body), "content"))
 
 
 def read_reply(message: Message) -> ModelReply:
-    """Blocks of other types, and of ones yet to come, are no text. Raises Complained for half an answer."""
+    """The reply, from the text blocks alone. Raises Complained for an answer that broke off."""
     return ModelReply(
         text=without_thinking("".join(block.text for block in message.content if block.type == "text")),
         stop=stop_of(message.stop_reason),
@@ -144,9 +144,9 @@ def read_reply(message: Message) -> ModelReply:
 
 
 def read_usage(message: Message) -> Usage:
-    """Anthropic's ``input_tokens`` leaves out what was read from or written to the cache; ours is the whole.
+    """The usage. Anthropic's ``input_tokens`` excludes cache reads and writes; ours includes both.
 
-    Some compatible servers send no usage at all, or null in it.
+    Some compatible servers send no usage at all, or nulls in it.
     """
     usage = message.usage
     if usage is None:

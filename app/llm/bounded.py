@@ -1,6 +1,6 @@
-"""The SDKs' HTTP client, which reads no more of a reply than a model may send.
+"""The SDKs' HTTP client with a limit on the bytes of a reply.
 
-An SDK reads a whole body before it looks at it: one that never ends took 400 MB a second, on loopback, until the
+An SDK reads a whole body before it parses it: one that never ends took 400 MB a second, on loopback, until the
 time-out.
 """
 
@@ -10,20 +10,20 @@ import httpx2
 
 from app.llm.port import BrokenOffError, TooLargeError
 
-# They tell of the bytes as they came; those that are handed on are unpacked.
+# Headers that describe the bytes on the wire; the body that is handed on is decompressed.
 OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
-ENDED = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)  # what of a connection that was there
+ENDED = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)  # errors after the connection was made
 
 
 class BoundedReplies(httpx2.AsyncClient):
-    """To be named before an SDK's own client among the bases of a class. ``reply_bytes_max`` counts unpacked bytes."""
+    """A mixin, to be listed before an SDK's own client. ``reply_bytes_max`` counts decompressed bytes."""
 
     def __init__(self, *, reply_bytes_max: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._reply_bytes_max = reply_bytes_max
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **kwargs: Any) -> httpx2.Response:
-        """Raises TooLargeError or BrokenOffError."""
+        """The response, its body read within the limit. Raises TooLargeError or BrokenOffError."""
         try:
             response = await self._led(request, **kwargs)
         except ENDED as error:
@@ -38,7 +38,7 @@ class BoundedReplies(httpx2.AsyncClient):
         return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
 
     async def _body(self, response: httpx2.Response) -> bytes:
-        """Raises TooLargeError or BrokenOffError for what would be an answer; of an error the beginning is enough."""
+        """The body. A successful response raises TooLargeError or BrokenOffError; an error's body may be cut."""
         body = bytearray()
         try:
             async for piece in response.aiter_bytes():
@@ -55,7 +55,7 @@ class BoundedReplies(httpx2.AsyncClient):
         return bytes(body)
 
     async def _led(self, request: httpx2.Request, **kwargs: Any) -> httpx2.Response:
-        """The response that redirects lead to. None of their bodies is read, as the client would: they need not end."""
+        """The response after redirects. Unlike the client it reads none of their bodies, which may never end."""
         kwargs |= {"stream": True, "follow_redirects": False}
         for _ in range(self.max_redirects + 1):
             response = await super().send(request, **kwargs)
@@ -65,5 +65,5 @@ class BoundedReplies(httpx2.AsyncClient):
             if response.next_request is None:
                 raise httpx2.RemoteProtocolError("a redirect to what is no address", request=request)
             request = response.next_request
-            kwargs.pop("auth", None)  # which is the first host's
+            kwargs.pop("auth", None)  # meant for the first host only
         raise httpx2.TooManyRedirects("too many redirects", request=request)

@@ -1,6 +1,6 @@
-"""Which model answers: the defaults, and the one place where an adapter is chosen.
+"""The default providers and models, and the one factory of model adapters.
 
-Importing an SDK takes one to three seconds, so an adapter is imported when it is built and not before.
+Importing an SDK takes one to three seconds, so an adapter is imported only when it is built.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ MID_MODELS: Mapping[Provider, str] = {Provider.ANTHROPIC: "claude-sonnet-5-5", P
 def default_provider(environ: Mapping[str, str]) -> Provider:
     """The provider whose key is set; both: Anthropic; none: the built-in that needs no model (api.md, Settings).
 
-    An empty variable, or one of blanks, is not set. OPENAI_BASE_URL alone selects nothing: which model to ask there is
-    unknown.
+    An empty or blank variable counts as not set. OPENAI_BASE_URL alone selects nothing, because the model to ask there
+    is unknown.
     """
     if environ.get("ANTHROPIC_API_KEY", "").strip():
         return Provider.ANTHROPIC
@@ -29,9 +29,9 @@ def default_provider(environ: Mapping[str, str]) -> Provider:
 
 
 def build_model(provider: Provider, name: str, config: LlmConfig) -> Model:
-    """For the scripted provider ``name`` is the script's path.
+    """The adapter of a model. For the scripted provider ``name`` is the script's path.
 
-    Raises ModelSetupError, in one line for the operator, if the model cannot be built.
+    Raises ModelSetupError, in one line for the operator, if it cannot be built.
     """
     match provider:
         case Provider.ANTHROPIC:

@@ -1,4 +1,4 @@
-"""One call of a provider's SDK: bounded in time, its errors translated to ModelError.
+"""Runs a call of a provider's SDK within a time-out and translates its errors to ModelError.
 
 The two SDKs are generated from one template, so their error classes have the same shape under different names.
 """
@@ -30,13 +30,13 @@ from app.llm.prices import priced, sent
 
 T = TypeVar("T")
 R = TypeVar("R")
-RETRY_AFTER_SECONDS_MAX = 3_600.0  # a header that asks for more is not believed
-TOKENS_MAX = 2**31 - 1  # of one kind in one call: no model takes or writes more, and sums of it can be stored
+RETRY_AFTER_SECONDS_MAX = 3_600.0  # a longer wish is cut to this
+TOKENS_MAX = 2**31 - 1  # of one kind in one call: no model reads or writes more, and sums of it can be stored
 UNPAID = Usage()
 
-# The same request may succeed later. 529 is Anthropic's "overloaded"; other 5xx are retried too. A gateway whose model
-# is slow says 504 before our own time has passed, and so does Anthropic; 408 is of a request that came in too slowly.
-UNAUTHORIZED = 401  # 403 is of a key that is known: for another model, in another country
+# Kinds of errors by status. 529 is Anthropic's "overloaded"; other 5xx are retried too. A gateway with a slow model may
+# answer 504 before our own time-out, and so may Anthropic; 408 is for a request that arrived too slowly.
+UNAUTHORIZED = 401  # unlike 403, which is for a known key: of another model, in another country
 KINDS: Mapping[int, str] = {
     UNAUTHORIZED: "unauthorized",
     403: "unauthorized",
@@ -49,18 +49,18 @@ KINDS: Mapping[int, str] = {
 }
 RETRYABLE = frozenset({408, 409, 429})
 SERVER_ERRORS_FROM = 500
-BROKEN_OFF = 502  # for an error that came with a 200 and tells no status: a gateway's, whose model failed
-# What the SDKs let through of a body: no JSON, one nested too deep, a charset that decodes to no text, a huge number.
+BROKEN_OFF = 502  # assumed for an error that came with a 200 and no status: from a gateway whose model failed
+# What reading a body may raise: no JSON, nested too deep, a charset that decodes to no text, a huge number.
 UNREADABLE = (ValueError, RecursionError, TypeError, AssertionError, OverflowError)
 
 
 class ModelSetupError(StartError):
-    """A model that cannot be built as it is configured. The message is one line for the operator."""
+    """A model cannot be built as configured. The message is one line for the operator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SdkErrors:
-    """An SDK's own error classes, the narrower before the wider."""
+    """An SDK's error classes, from narrow to wide."""
 
     timeout: type[Exception]
     status: type[Exception]
@@ -74,7 +74,7 @@ class _Response(Protocol):
 
 
 class _StatusError(Protocol):
-    """What both SDKs' APIStatusError carry."""
+    """The attributes that both SDKs' APIStatusError have."""
 
     status_code: int
     body: object
@@ -83,7 +83,7 @@ class _StatusError(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readers(Generic[T]):
-    """How a body is read as the SDK's own type, and that as usage and reply; they may raise as ``understood`` tells."""
+    """Parse a body to the SDK's own type, and that to usage and reply; may raise what ``understood`` catches."""
 
     answer: Callable[[bytes], T]
     usage: Callable[[T], Usage]
@@ -99,9 +99,9 @@ async def completed(
     *,
     timeout_seconds: float,
 ) -> ModelReply:
-    """The model's reply to ``request`` with its cost, or ModelError. ``call`` sends it.
+    """The model's reply to ``request``, with its cost. ``call`` sends the request. Raises ModelError.
 
-    The body is read in a thread, and not by the SDK: 20,000 blocks or choices would hold up all requests for a second.
+    The body is parsed in a thread, not by the SDK: 20,000 blocks or choices would hold up all requests for a second.
     """
     provider = model.provider
     try:
@@ -117,7 +117,7 @@ async def completed(
 
 
 async def answered(call: Awaitable[T], *, provider: str, errors: SdkErrors, timeout_seconds: float) -> T:
-    """The SDK's answer, or ModelError. The SDK bounds each read; the whole call is bounded here, drip or not."""
+    """The SDK's answer, or ModelError. The SDK bounds each read only; the time of the whole call is bounded here."""
     try:
         async with asyncio.timeout(timeout_seconds):
             return await call
@@ -125,16 +125,16 @@ async def answered(call: Awaitable[T], *, provider: str, errors: SdkErrors, time
         raise ModelError(TIMEOUT, f"{provider} gave no reply in {timeout_seconds:g} s", retryable=True) from error
     except errors.status as error:
         raise status_failure(provider, cast("_StatusError", error), now=datetime.now(UTC)) from error
-    except (errors.connection, TooLargeError, BrokenOffError, ExceptionGroup) as error:  # a group: of a port of 99999
+    except (errors.connection, TooLargeError, BrokenOffError, ExceptionGroup) as error:  # a port of 99999: a group
         raise unreached(provider, error) from error
     except (errors.base, *UNREADABLE) as error:
         raise bad_reply(provider) from error
 
 
 def understood(reply: T, read: Callable[[T], R], *, provider: str, usage: Usage = UNPAID) -> R:
-    """``read(reply)``. The SDKs build their types unchecked, so a body of another shape shows only when it is read.
+    """``read(reply)``. The SDKs do not validate, so a body of another shape fails only here. Raises ModelError.
 
-    ``usage`` is what the reply has cost, also where it is none.
+    ``usage``: what the reply has cost, which the error then carries.
     """
     try:
         return read(reply)
@@ -149,15 +149,15 @@ def understood(reply: T, read: Callable[[T], R], *, provider: str, usage: Usage 
 
 
 def tokens(told: Any) -> int:
-    """A number of tokens that can be stored, from what servers send: null, a text, a fraction, or -1 for none.
+    """A token count that can be stored, from whatever servers send: null, a text, a fraction, or -1 for none.
 
-    Raises TypeError, ValueError or OverflowError for what is no number.
+    Raises TypeError, ValueError or OverflowError if it is no number.
     """
     return min(max(int(told or 0), 0), TOKENS_MAX)
 
 
 def unreached(provider: str, error: Exception) -> ModelError:
-    """The SDKs take what is raised while a reply is read for a failed connection."""
+    """The ModelError of a connection error, as which the SDKs also wrap whatever is raised while a reply is read."""
     for each in (error, error.__cause__):
         if isinstance(each, TooLargeError):
             return ModelError(TOO_LARGE, f"{provider} answered with {each}", retryable=True)
@@ -179,7 +179,7 @@ def status_failure(provider: str, error: _StatusError, *, now: datetime) -> Mode
 
 
 def told_failure(provider: str, told: Complaint) -> ModelError:
-    """An error that came with a 200, instead of an answer or after its beginning."""
+    """The ModelError of an error that came with a 200, instead of an answer or within it."""
     said = f"{provider} answered with an error" + ("" if told.status is None else f" {told.status}")
     return _failure(told, told.status or BROKEN_OFF, said, retry_after=told.retry_after)
 
@@ -195,14 +195,14 @@ def _failure(told: Complaint, status: int, said: str, *, retry_after: float | No
     return ModelError(
         kind,
         f"{said}: {_detail(told, status, kind)}",
-        retryable=not too_long and (server_error or status in RETRYABLE),  # no other try of it is shorter
+        retryable=not too_long and (server_error or status in RETRYABLE),  # a retry would be as long
         retry_after=None if retry_after is None else min(retry_after, RETRY_AFTER_SECONDS_MAX),
         input_tokens_max=told.input_tokens_max(status),
     )
 
 
 def _detail(told: Complaint, status: int, kind: str) -> str:
-    """What a provider says about a key may quote it."""
+    """The provider's text, except about a key, which it may quote."""
     if kind != "unauthorized":
         return told.text or "no reason was told"
     if status == UNAUTHORIZED:
@@ -213,7 +213,7 @@ def _detail(told: Complaint, status: int, kind: str) -> str:
 def retry_after_seconds(headers: Mapping[str, str], *, now: datetime) -> float | None:
     """The ``Retry-After`` header (RFC 9110 section 10.2.3: seconds or an HTTP date) in seconds, None if unreadable.
 
-    A date is by the clock of who answered, which ``Date`` tells. ``retry-after-ms`` is OpenAI's finer form of the same.
+    A date is compared with the server's own ``Date``. ``retry-after-ms`` is OpenAI's finer form of the same.
     """
     milliseconds, value = headers.get("retry-after-ms"), headers.get("retry-after")
     seconds = _number(milliseconds, scale=0.001)

@@ -1,7 +1,7 @@
-"""What a provider says is wrong, in whatever shape its endpoint says it. Pure.
+"""Parses the error bodies of providers, whatever their shape. Pure.
 
 OpenAI and Anthropic have an object under ``error``, Gemini's OpenAI endpoint a list of one, Ollama a text, FastAPI
-(vLLM, Mistral) ``detail``. OpenRouter says little in ``message`` and all of it in ``metadata.raw``.
+(vLLM, Mistral) ``detail``. OpenRouter has little in ``message``, and the whole in ``metadata.raw``.
 """
 
 import re
@@ -16,8 +16,8 @@ CHARS_MAX: Final = 200
 READ_MAX: Final = 10_000
 STATUSES: Final = range(400, 600)
 
-# By code or words: OpenAI, Azure, Anthropic, Gemini, OpenRouter, DeepSeek, DashScope, Moonshot, Zhipu, Bedrock, xAI,
-# new-api.
+# Codes and words of a content refusal: OpenAI, Azure, Anthropic, Gemini, OpenRouter, DeepSeek, DashScope, Moonshot,
+# Zhipu, Bedrock, xAI, new-api.
 _REFUSED: Final = lazy_pattern(
     r"content[ _]?(?:filter|policy|management)|responsibleai|invalid_prompt|\bflagged\b|\bmoderation\b|usage polic"
     r"|content exists risk|data[ _]?inspection[ _]?failed|considered high risk|guardrail|prohibited_content|\b1301\b"
@@ -32,18 +32,18 @@ _TOO_LONG: Final = lazy_pattern(
     r"|model max length exceeded|range of input length|exceed context limit|input tokens exceed|expected maxlength",
     re.IGNORECASE,
 )
-# With a status that tells of trouble: OpenAI says 429 of a request that by itself is over the limit of a minute, and
-# Xinference, vLLM or a gateway 500. Words of what is only busy ("too many tokens, please wait") are not among these.
+# For a status that is otherwise temporary: OpenAI answers 429 to a request that alone exceeds the limit per minute,
+# Xinference, vLLM or a gateway 500. Words for a server that is only busy ("too many tokens, please wait") are left out.
 _SURELY_TOO_LONG: Final = lazy_pattern(
     r"request too large|(?:prompt|input) is too long|maximum (?:context|prompt|model) length|context_length_exceeded"
     r"|exceeds? the (?:available )?context|context window is full",
     re.IGNORECASE,
 )
-# Anthropic says the same of a request that has no room any more in this minute, and of one that never has.
+# Anthropic's text is the same for a request that exceeds what is left of this minute's limit, and the whole limit.
 _A_MINUTE: Final = lazy_pattern(r"request would exceed\b.{0,40} rate limit .{0,90}?\bof (\d[\d,]{0,14}) input tokens")
 _RATE_LIMITED: Final = 429
 _TOO_LARGE: Final = 413
-_SLUG: Final = re.compile(r"[a-z]+(?:_[a-z]+)+")  # a code in words, which quotes nothing
+_SLUG: Final = re.compile(r"[a-z]+(?:_[a-z]+)+")  # an error code in words, which quotes no content
 _LENGTHS: Final = dict.fromkeys((400, 422), _TOO_LONG) | dict.fromkeys((429, 500, 502), _SURELY_TOO_LONG)
 # "[1, 8192]", "8000 > 4096, which is the maximum", "at most 16384 completion tokens", "to 65537 (exclusive)".
 _OUTPUT: Final = lazy_pattern(
@@ -51,7 +51,7 @@ _OUTPUT: Final = lazy_pattern(
 )
 _WITH_INPUT: Final = lazy_pattern(r"context (?:length|limit)|\b(?:inputs?|prompt|messages)\b", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"(?<![\w.-])(\d{3,7}|\d{1,3}(?:,\d{3})+)(?![\w-]|\.\d)( \(exclusive\))?")
-OUTPUT_TOKENS_MIN: Final = 512  # a smaller number may be of anything: a status, a name
+OUTPUT_TOKENS_MIN: Final = 512  # a smaller number may be anything else: a status, part of a name
 _STATUS_OF: Final = {
     "authentication_error": 401,
     "invalid_api_key": 401,
@@ -65,10 +65,10 @@ _INNER: Final = ("innererror", "inner_error")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complaint:
-    """``text`` is one line, "" where nothing is said. ``status`` is the HTTP status that the body itself tells.
+    """A parsed error body. ``text`` is one line, "" if there is none; ``names`` are its codes and types.
 
-    Where it has no number, a name may tell it. ``names`` are its codes and types. ``retry_after`` is Google's
-    RetryInfo, in seconds.
+    ``status`` is the HTTP status in the body: a number, or implied by a name. ``retry_after`` is Google's RetryInfo, in
+    seconds.
     """
 
     text: str
@@ -78,26 +78,26 @@ class Complaint:
 
     @property
     def slug(self) -> str:
-        """The first of its names that is a code in words, or ""."""
+        """The first of the names that is a code in words, or ""."""
         return next((name for name in self.names.split() if _SLUG.fullmatch(name)), "")
 
     def is_refusal(self, status: int) -> bool:
-        """Whether the request was refused for what was said in it."""
+        """Whether the request was refused for its content."""
         return status in _REFUSES and _REFUSED.search(f"{self.names} {self.text}") is not None
 
     def is_too_long(self, status: int) -> bool:
-        """Whether it was refused for its length."""
+        """Whether the request was refused for its length."""
         words = _LENGTHS.get(status)
         told = words is not None and words.search(f"{self.names} {self.text}") is not None
         return told or status == _TOO_LARGE
 
     def input_tokens_max(self, status: int) -> int | None:
-        """How much a request that is alone in its minute may be, where it was refused for the minute's limit."""
+        """The input tokens allowed per minute, if the request was refused for that limit."""
         found = _A_MINUTE.search(self.text) if status == _RATE_LIMITED else None
         return None if found is None else int(found[1].replace(",", ""))
 
     def output_tokens_max(self, *, asked: int) -> int | None:
-        """How much the model may write, where more was ``asked`` for; None for a limit of input and output together."""
+        """The model's output limit, if more was ``asked`` for; None for a limit on input and output together."""
         said = f"{self.names} {self.text}"
         if _OUTPUT.search(said) is None or _WITH_INPUT.search(said):
             return None
@@ -106,7 +106,7 @@ class Complaint:
 
 
 class Complained(Exception):
-    """An error in the place of an answer, or beside the half that was written before it."""
+    """An error instead of an answer, or beside the part of it that was written before."""
 
     def __init__(self, complaint: Complaint) -> None:
         super().__init__(complaint.text)
@@ -114,7 +114,7 @@ class Complained(Exception):
 
 
 def complaint(body: Any) -> Complaint:
-    """What an error's body says. Never raises."""
+    """Parse an error body. Never raises."""
     error = _error(body)
     if not isinstance(error, Mapping):
         return Complaint(text=_line(error) if isinstance(error, str) else "")
@@ -125,9 +125,9 @@ def complaint(body: Any) -> Complaint:
 
 
 def answer_in(body: Any, name: str) -> Any:
-    """``body``, where its answer should be under ``name``. Raises Complained for an error in the place of one.
+    """``body``, whose answer should be under ``name``. Raises Complained if it is an error instead.
 
-    OpenRouter, and any server that keeps a connection open with blanks, has sent a 200 long before the model fails.
+    OpenRouter, and any server that keeps a connection open with blanks, sends the 200 long before the model fails.
     """
     if isinstance(body, dict) and body.get("error") and not body.get(name):
         raise Complained(complaint(body))
@@ -155,7 +155,7 @@ def _dumped(value: Any) -> str:
 
 
 def _unquoted(value: Any) -> Any:
-    """Without what pydantic repeats of the request (FastAPI, Mistral): it may be what was said."""
+    """The value without pydantic's ``input`` (FastAPI, Mistral), which quotes the request."""
     if isinstance(value, Mapping):
         return {name: _unquoted(one) for name, one in value.items() if name != "input"}
     return [_unquoted(one) for one in value] if isinstance(value, list) else value
@@ -166,7 +166,7 @@ def _line(text: str) -> str:
 
 
 def _status(code: Any) -> int | None:
-    """Of a number or its digits; a name, or a number of another kind, is no status."""
+    """The HTTP status if ``code`` is one, as a number or as digits, else None."""
     digits = str(code)
     found = int(digits) if digits.isascii() and digits.isdigit() and len(digits) == 3 else 0  # noqa: PLR2004 - of a status
     return found if found in STATUSES else None

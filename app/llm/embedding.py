@@ -1,4 +1,4 @@
-"""The seam of embedding models: texts in, vectors out, few errors. Pure."""
+"""The interface of embedding models: texts in, vectors out. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from math import hypot, isfinite
 from typing import Protocol, TypeAlias
 
 Vector: TypeAlias = tuple[float, ...]
-"""Of length 1, so that the product of two is their cosine."""
+"""A vector of length 1, so that the dot product of two is their cosine."""
 
 
 class EmbeddingProvider(StrEnum):
     OPENAI = "openai"
-    LOCAL = "local"  # of the extra local-embeddings: no network
+    LOCAL = "local"  # the extra local-embeddings: no network
     SCRIPTED = "scripted"  # hashed words
 
 
 class Use(StrEnum):
-    """What a text is to be compared as: some models tell the two apart."""
+    """The role of a text in a comparison: some models embed queries and passages differently."""
 
     QUERY = "query"
     PASSAGE = "passage"
@@ -27,9 +27,9 @@ class Use(StrEnum):
 class EmbeddingConfig:
     """``model`` None is the provider's default, ``dimensions`` None the model's own.
 
-    ``timeout_seconds`` bounds a call for passages, ``reply_bytes_max`` what of a reply is read. ``query_seconds`` is
-    how long a search waits for a place among the calls, and then again for its vector. The prefixes are what the model
-    was trained to have before its texts.
+    ``timeout_seconds`` bounds a call for passages, ``reply_bytes_max`` the bytes read of a reply. ``query_seconds`` is
+    how long a search waits for a place among the calls, and then again for its vector. The prefixes are those that the
+    model was trained with.
     """
 
     provider: EmbeddingProvider
@@ -52,16 +52,16 @@ class Embedder(Protocol):
     def name(self) -> str: ...
 
     async def embed(self, texts: Sequence[str], use: Use, *, timeout_seconds: float) -> list[Sequence[float]]:
-        """As many as there are texts, in their order."""
+        """One vector for each text, in order."""
 
     async def close(self) -> None: ...
 
 
 def unit(numbers: Sequence[float]) -> Vector | None:
-    """The vector of length 1 in this direction. None where there is none: it is empty, zero, or not of numbers."""
+    """The vector scaled to length 1. None if it has no direction: it is empty, zero, or not finite."""
     largest = max(map(abs, numbers), default=0.0)
     if not largest or not isfinite(hypot(*numbers)):
         return None
-    near_one = [number / largest for number in numbers]  # numbers at the end of a float's range have no exact length
+    near_one = [number / largest for number in numbers]  # squares near the ends of a float's range lose precision
     length = hypot(*near_one)
     return tuple(number / length for number in near_one)

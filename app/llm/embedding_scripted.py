@@ -1,4 +1,4 @@
-"""Vectors of hashed words: for tests and demos. Texts are alike as far as they share words."""
+"""Embeddings of hashed words, for tests and demos. Texts are similar as far as they share words."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class ScriptedEmbedder:
         return [hashed(findall(r"\w+", text.lower()), self._dimensions) for text in texts]
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 def hashed(words: Sequence[str], dimensions: int) -> list[float]:

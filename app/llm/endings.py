@@ -1,6 +1,6 @@
-"""How a reply ended, by the word that came with it. Pure.
+"""Maps the finish reasons of providers to ``Stop``. Pure.
 
-A reply known to be cut, refused or broken off is not taken for whole; an unknown word is a normal end.
+A reply known to be cut, refused or broken off is not taken as complete; an unknown reason is a normal end.
 Sources: the documentation of OpenAI, Anthropic, Gemini (by its OpenAI endpoint in capitals, or after
 ``content_filter:``), DeepSeek, Zhipu, Mistral, OpenRouter, Bedrock, Cohere, vLLM.
 """
@@ -23,7 +23,7 @@ _BROKEN_OFF: Final = frozenset(
 
 
 def stop_of(reason: Any) -> Stop:
-    """Raises Complained for a reply that broke off, of which only a part came."""
+    """How the reply ended. Raises Complained if it broke off, so that only a part came."""
     words = frozenset(re.split(r"[:\s]+", str(reason or "")[:100].casefold()))
     if words & _REFUSED:
         return Stop.REFUSAL

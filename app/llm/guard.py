@@ -1,7 +1,7 @@
-"""What stands before a provider: so many calls at once, and none at all for a while after several failures in a row.
+"""Limits concurrent calls to a provider, and stops calls for a while after several failures in a row.
 
-The circuit breaker has three states (Nygard, Release It!): closed, calls pass; open, calls fail at once and say when to
-come back; half open, one call is let through to see. Only failures of the provider count, not refused requests.
+The circuit breaker has three states (Nygard, Release It!): closed, calls pass; open, calls fail at once with the time
+to retry after; half open, one call passes as a probe. Only failures of the provider count, not refused requests.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardConfig:
-    """Per provider and process. After ``failures_max`` failures in a row the circuit is open for ``open_seconds``."""
+    """Limits per provider and process. ``failures_max`` failures in a row open the circuit for ``open_seconds``."""
 
     concurrency: int = 4
     failures_max: int = 5
@@ -33,7 +33,7 @@ class GuardConfig:
 
 @dataclass(slots=True)
 class Breaker:
-    """The circuit of one provider. ``now`` is any clock that only grows, in seconds."""
+    """The circuit of one provider. ``now`` is the time of any monotonic clock, in seconds."""
 
     config: GuardConfig
     failures: int = 0
@@ -42,7 +42,7 @@ class Breaker:
     probing: bool = False
 
     def wait_seconds(self, now: float) -> float:
-        """How long no call may pass; 0 lets the caller through, when half open as the one probe."""
+        """How long no call may pass; 0 lets this call pass, as the one probe if the circuit is half open."""
         if self.failures < self.config.failures_max:
             return 0.0
         left = self.opened_at + self.config.open_seconds - now
@@ -66,7 +66,7 @@ class Breaker:
         self.opened_at = -inf
 
     def probed(self) -> None:
-        """The probe ended. A refused, cancelled or broken one may say nothing about the provider's health."""
+        """The probe ended, however that was: a refused or cancelled one says nothing about the provider's health."""
         self.probing = False
 
 
@@ -78,9 +78,9 @@ class Circuit(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """How calls to a provider went in this process. Seconds are before now, ``next_try_seconds`` from now; None: never.
+    """How calls to a provider went in this process. Seconds are ago, ``next_try_seconds`` from now; None: never.
 
-    ``failures`` in a row are the provider's; ``last_error`` is that of the last failed call, even a refused one.
+    ``failures`` are the provider's in a row; ``last_error`` is the kind of the last failed call, even a refused one.
     """
 
     circuit: Circuit = Circuit.CLOSED
@@ -92,7 +92,7 @@ class Condition:
 
 
 class Guard:
-    """Shared by all models of one provider."""
+    """The guard of one provider, shared by all its models."""
 
     def __init__(self, config: GuardConfig, clock: Callable[[], float] = time.monotonic) -> None:
         self.places = asyncio.Semaphore(config.concurrency)
@@ -102,15 +102,15 @@ class Guard:
         self._answered_at: float | None = None
 
     def is_open(self) -> bool:
-        """Whether no call passes now, or only a probe."""
+        """Whether the circuit is open or half open, so that no call or only a probe passes."""
         return self.breaker.failures >= self.breaker.config.failures_max
 
     def try_now(self) -> None:
-        """Somebody asks for a call now: if the circuit is open, one is let through as a probe."""
+        """If the circuit is open, let the next call pass as a probe, because an operator or caller asked for it."""
         self.breaker.half_open()
 
     def condition(self) -> Condition:
-        """Looks, and lets no call through."""
+        """The condition now; unlike ``Breaker.wait_seconds`` it starts no probe."""
         now, breaker = self._clock(), self.breaker
         left = breaker.opened_at + breaker.config.open_seconds - now if self.is_open() else None
         error, failed_at = self._failed or (None, None)
@@ -124,15 +124,15 @@ class Guard:
         )
 
     async def passed(self, provider: str, call: Callable[[], Awaitable[T]], *, wait_seconds: float | None = None) -> T:
-        """One guarded call, which waits so long for its place (None: as long as it takes).
+        """One guarded call, which waits at most ``wait_seconds`` for its place (None: as long as it takes).
 
-        Raises ModelError ``circuit_open``, with when to come back, while the circuit is open; ``busy`` without a place.
+        Raises ModelError ``circuit_open``, with ``retry_after``, while the circuit is open; ``busy`` without a place.
         """
         await self._place(provider, wait_seconds)
         try:
             wait = self.breaker.wait_seconds(self._clock())
             if wait:
-                message = (  # which is kept: when it is tried again would soon be false
+                message = (  # without the time of the next try: the message is stored, and would soon be wrong
                     f"{provider} failed {self.breaker.failures} times in a row, the last time by {self.breaker.last}"
                 )
                 raise ModelError(CIRCUIT_OPEN, message, retryable=True, retry_after=wait)
@@ -156,7 +156,7 @@ class Guard:
                 self.breaker.failed(self._clock(), error.kind)
             raise
         finally:
-            if is_probe:  # one that began before the circuit opened may end beside the probe
+            if is_probe:  # a call that began before the circuit opened may end while the probe runs
                 self.breaker.probed()
         self._answered_at = self._clock()
         self.breaker.succeeded()
@@ -188,7 +188,7 @@ class GuardedModel:
         return self._model.output_tokens_max
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """Its span has the names of the conventions for generative AI, and nothing of what is said."""
+        """The reply. The span follows the semantic conventions for generative AI, and has no content."""
         asked: dict[str, AttributeValue] = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": self.provider.value,

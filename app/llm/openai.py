@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, and every endpoint that speaks them: Ollama, vLLM, Gemini, OpenRouter.
+"""The adapter of OpenAI's chat completions API, which Ollama, vLLM, Gemini and OpenRouter have too.
 
 Key and endpoint are the SDK's own variables (OPENAI_API_KEY, OPENAI_BASE_URL).
 """
@@ -32,10 +32,10 @@ ERRORS = SdkErrors(
 )
 ADDRESS = "https://api.openai.com/v1"
 OWN_HOSTS = (".openai.com", ".openai.azure.com")
-PLACEHOLDER_KEY = "none"  # the SDK insists on a key, an endpoint of one's own need not
+PLACEHOLDER_KEY = "none"  # the SDK requires a key, a self-hosted endpoint need not
 REASONS = lazy_pattern(r"gpt-[5-9](?!.*(chat|pro))")  # the "chat" and "pro" models take no low effort
 NEW_LIMIT, OLD_LIMIT, EFFORT = "max_completion_tokens", "max_tokens", "reasoning_effort"
-TRIES = 5  # one more than there are things to learn
+TRIES = 5  # one more than the parameters that ``Parameters.without`` can change
 NO_SYSTEM = lazy_pattern(
     r"system role (?:is )?not supported|(?:developer|system) instruction is not enabled"
     r"|does not support ['\"]?(?:system|developer)|roles must alternate",
@@ -48,13 +48,13 @@ UNKNOWN = lazy_pattern(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """What of a request depends on the endpoint: the limit's name and most, whether little thought is asked for.
+    """The parts of a request that depend on the endpoint: the limit's name and maximum, and the effort.
 
     OpenAI's reasoning models refuse ``max_tokens``; Ollama silently ignores ``max_completion_tokens`` (its issue
-    7125) and other servers refuse it. So OpenAI's own hosts get the new name, all others the old one, until they say
-    otherwise: behind a gateway, or by the name of an Azure deployment, nobody can tell which model it is.
+    7125) and other servers refuse it. So OpenAI's own hosts get the new name, all others the old one, until they refuse
+    it: a gateway, or the name of an Azure deployment, hides which model it is.
 
-    ``system`` is whether the instructions go by a role of their own; Gemma's template knows none.
+    ``system``: whether the instructions have a role of their own, which Gemma's template lacks.
     """
 
     limit: str
@@ -79,9 +79,9 @@ class Parameters:
         return [{"role": "user", "content": f"{request.system}\n\n{request.prompt}"}]
 
     def without(self, refused: Complaint, *, asked: int) -> Self | None:
-        """Those that are left to ask with, where it is for one of these that a request was refused.
+        """The parameters changed as the refusal demands; None if it is about none of them.
 
-        ``asked``: for so many tokens.
+        ``asked``: the tokens that were asked for.
         """
         said = f"{refused.names} {refused.text}"
         if self.effort and EFFORT in said:
@@ -95,7 +95,7 @@ class Parameters:
 
 
 class OpenAIModel:
-    """The API counts thinking and answer to one limit, so the limit sent is the sum of both."""
+    """A model of the API. Its one limit covers thinking and answer, so the sum of both limits is sent."""
 
     provider = Provider.OPENAI
 
@@ -118,7 +118,7 @@ class OpenAIModel:
         await self._client.close()
 
     async def _asked(self, request: ModelRequest) -> bytes:
-        """Asked again at once without what was refused, a few times; what was refused is remembered."""
+        """The body of the answer. Retries at once with refused parameters changed, and keeps them for later calls."""
         wanted = request.max_output_tokens + self.reasoning_tokens
         for again in reversed(range(TRIES)):
             parameters = self._parameters
@@ -132,12 +132,12 @@ class OpenAIModel:
                 left = parameters.without(complaint(error.body), asked=wanted)
                 if left is None or not again:
                     raise
-                if self._parameters is parameters:  # else another call has learnt it meanwhile
+                if self._parameters is parameters:  # otherwise another call has changed them meanwhile
                     self._parameters = left
             else:
                 body: bytes = reply.content
                 return body
-        raise AssertionError  # the last try is answered, or raises
+        raise AssertionError  # not reached: the last try returns or raises
 
 
 class _Http(BoundedReplies, openai.DefaultAsyncHttpxClient):
@@ -145,7 +145,7 @@ class _Http(BoundedReplies, openai.DefaultAsyncHttpxClient):
 
 
 def client(timeout_seconds: float, *, reply_bytes_max: int) -> openai.AsyncOpenAI:
-    """Raises ModelSetupError, in one line for the operator."""
+    """The SDK's client. Raises ModelSetupError, in one line for the operator."""
     key = given_key(os.environ, "OPENAI_API_KEY") or ""
     address = given_address(os.environ, "OPENAI_BASE_URL") or ADDRESS
     with building("openai"):
@@ -167,17 +167,17 @@ def is_own(client: openai.AsyncOpenAI) -> bool:
 
 
 def read_completion(body: bytes) -> ChatCompletion:
-    """Unchecked, as the SDK does it. Raises TypeError, ValueError or RecursionError for what is no JSON object.
+    """The body as the SDK's type, unvalidated as the SDK does it.
 
-    Complained for an error in the place of the answer.
+    Raises TypeError, ValueError or RecursionError if it is no JSON object, Complained if it is an error.
     """
     return ChatCompletion.construct(**answer_in(json.loads(body), "choices"))
 
 
 def read_reply(completion: ChatCompletion) -> ModelReply:
-    """Raises TypeError or ValueError for a text that is none, or tokens that are no numbers.
+    """The reply. Raises TypeError or ValueError if the content is no text, or a token count no number.
 
-    Complained for half a text: a gateway puts the error into the choice, beside what was written before it.
+    Complained for an answer that broke off: a gateway puts the error into the choice, beside the partial text.
     """
     choice = completion.choices[0]
     refused = bool(choice.message.refusal)
@@ -198,7 +198,7 @@ def _stop(choice: Choice) -> Stop:
 
 
 def _text(content: Any) -> str:
-    """Mistral, Databricks and their gateways answer in parts; those that are not texts are thinking."""
+    """The text. Mistral, Databricks and their gateways answer in parts; those that are not text are thinking."""
     if isinstance(content, list):
         parts = [part for part in content if isinstance(part, Mapping) and part.get("type") in {"text", "output_text"}]
         content = "".join(part["text"] for part in parts)
@@ -208,10 +208,10 @@ def _text(content: Any) -> str:
 
 
 def read_usage(completion: ChatCompletion) -> Usage:
-    """``prompt_tokens`` is already the whole input, but a gateway before Anthropic's API may pass its numbers on.
+    """The usage. ``prompt_tokens`` is the whole input, except from a gateway that passes on Anthropic's numbers.
 
-    These leave out what was read from or written to the cache, which shows where that is more than the whole. Some
-    compatible servers send no usage at all, or null in it.
+    Those exclude cache reads and writes, which shows when these are more than ``prompt_tokens``. Some compatible
+    servers send no usage at all, or nulls in it.
     """
     usage = completion.usage
     if usage is None:

@@ -1,4 +1,4 @@
-"""The model seam: one request, one reply, few errors. Nothing here knows what a memory is."""
+"""The interface of language models: requests, replies, usage and errors. Nothing here depends on the memory."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -24,8 +24,8 @@ class Stop(StrEnum):
 class LlmConfig:
     """``timeout_seconds`` bounds one call.
 
-    ``reasoning_tokens`` is what a model may spend on thinking beyond the answer it is asked for.
-    ``reply_bytes_max`` of a reply are read, unpacked.
+    ``reasoning_tokens`` are those a model may spend on thinking, beyond the answer. ``reply_bytes_max`` limits the
+    decompressed bytes of a reply.
     """
 
     timeout_seconds: float = 90.0
@@ -35,7 +35,7 @@ class LlmConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of one call. ``input_tokens`` is the whole input, the cached part of it included."""
+    """Tokens of one call. ``input_tokens`` is the whole input, including its cached part."""
 
     input_tokens: int = 0
     cached_input_tokens: int = 0
@@ -45,7 +45,7 @@ class Usage:
 
     @property
     def is_told(self) -> bool:
-        """Not every server tells what was used."""
+        """Whether the server reported its usage, which not every one does."""
         return bool(self.input_tokens or self.output_tokens)
 
 
@@ -58,7 +58,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """``text`` and ``model`` can be stored, whatever the provider sent."""
+    """A reply. ``text`` and ``model`` are storable, whatever the provider sent."""
 
     text: str
     stop: Stop
@@ -70,12 +70,13 @@ class ModelReply:
         object.__setattr__(self, "model", storable(self.model))
 
 
-TIMEOUT = "timeout"  # the kind of a call that may have been answered, but too late
-TOO_LARGE = "too_large"  # and of one whose answer was not read to its end
-BAD_REPLY = "bad_reply"  # or could not be read
-TOO_LONG = "too_long"  # of a request that no other try makes shorter
-UNHEARD = frozenset({TIMEOUT, TOO_LARGE, BAD_REPLY})  # which are paid for, though no usage was reported
-CIRCUIT_OPEN = "circuit_open"  # of no call: the provider failed so often that it is not asked for a while
+# Kinds of ModelError.
+TIMEOUT = "timeout"  # the provider may have answered, but too late
+TOO_LARGE = "too_large"  # the answer was not read to its end
+BAD_REPLY = "bad_reply"  # the answer could not be read
+TOO_LONG = "too_long"  # the request is too long, which no retry changes
+UNHEARD = frozenset({TIMEOUT, TOO_LARGE, BAD_REPLY})  # paid for, though no usage was reported
+CIRCUIT_OPEN = "circuit_open"  # no call was made: the provider failed so often that it is not called for a while
 
 
 class Model(Protocol):
@@ -89,11 +90,11 @@ class Model(Protocol):
 
     @property
     def reasoning_tokens(self) -> int:
-        """What a call may spend on thinking beyond ``max_output_tokens``."""
+        """The tokens a call may spend on thinking, beyond ``max_output_tokens``."""
 
     @property
     def output_tokens_max(self) -> int | None:
-        """What a call may write at most, thinking included; None as long as the provider has refused no number."""
+        """The model's output limit, thinking included; None unless the provider has refused a higher one."""
 
     async def complete(self, request: ModelRequest) -> ModelReply: ...
 
@@ -101,11 +102,11 @@ class Model(Protocol):
 
 
 class TooLargeError(Exception):
-    """A reply of more bytes than are read."""
+    """A reply has more bytes than the limit."""
 
 
 class BrokenOffError(Exception):
-    """A connection that was there, and ended without a reply, or in the middle of it: ``begun``."""
+    """An established connection ended without a reply or, if ``begun``, in the middle of it."""
 
     def __init__(self, *, begun: bool) -> None:
         super().__init__("broke off in the middle of its answer" if begun else "was reached, but gave no answer")
@@ -116,9 +117,9 @@ class ModelError(Exception):
     """A call that gave no reply.
 
     ``kind`` is a short slug for diagnostics (rate_limited, overloaded, timeout, connection, server_error, bad_request,
-    unauthorized, refused, too_long, bad_reply, too_large). ``retryable`` says whether the same call may succeed later;
-    ``retry_after`` is the provider's own wish in seconds. ``reply`` is what came but was no answer. ``model`` was asked
-    ("": none was), and ``usage`` is what is paid for anyway. ``input_tokens_max``: a request of more never succeeds.
+    unauthorized, refused, too_long, bad_reply, too_large, circuit_open, busy). ``retryable``: whether the same call may
+    succeed later; ``retry_after``: the provider's wish in seconds. ``reply``: a reply that was not usable. ``model``:
+    the one that was called ("": none); ``usage``: paid for anyway. A request over ``input_tokens_max`` never succeeds.
     """
 
     def __init__(

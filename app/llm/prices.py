@@ -1,4 +1,4 @@
-"""What a call cost, by the price list that genai-prices carries with it. No network."""
+"""The cost of model calls, by the price list in the package genai-prices. No network."""
 
 import asyncio
 import time
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 Used = TypeVar("Used", bound=Usage)
 
-INPUT_MARGIN = 1.25  # tokens are an estimate, and providers count a little around the texts
-QUARTER_SECONDS: Final = 15 * 60  # some prices are other ones at night: those change at a full or a half hour
+INPUT_MARGIN = 1.25  # token counts are estimates, and providers add a few tokens around the texts
+QUARTER_SECONDS: Final = 15 * 60  # some prices are different at night: they change at a full or a half hour
 PRICES_KEPT: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rates:
-    """US dollars of one token: of the input that was in no cache, read from one, written to one, and of the output."""
+    """US dollars per token: of uncached input, of cache reads, of cache writes, of output."""
 
     new: Decimal
     cached: Decimal
@@ -33,10 +33,10 @@ class _Rates:
 
 
 def cost_usd(provider: Provider | None, model: str, usage: Usage) -> float | None:
-    """US dollars by the list price of the moment, or None where the list does not know the model.
+    """US dollars by the current list price; None for a model not in the list, or counts that contradict each other.
 
-    Also None for counts that contradict each other. Without a provider, it is found by the model's name. What the list
-    says is kept for a quarter of an hour: it takes half a millisecond to say it.
+    Without a provider, the list finds it by the model's name. Prices are cached for a quarter of an hour, because a
+    lookup takes half a millisecond.
     """
     quarter = int(time.time()) // QUARTER_SECONDS
     tiers = _tiers(provider, model, quarter)
@@ -55,7 +55,7 @@ def cost_usd(provider: Provider | None, model: str, usage: Usage) -> float | Non
 
 @lru_cache(maxsize=PRICES_KEPT)
 def _tiers(provider: Provider | None, model: str, quarter: int) -> tuple[int, ...] | None:
-    """Over how many tokens of input each token costs something else; None for an unknown model."""
+    """The numbers of input tokens above which a token has another price; None for an unknown model."""
     from genai_prices.types import TieredPrices
 
     try:
@@ -67,7 +67,7 @@ def _tiers(provider: Provider | None, model: str, quarter: int) -> tuple[int, ..
 
 @lru_cache(maxsize=PRICES_KEPT)
 def _rates(provider: Provider | None, model: str, quarter: int, *, input_tokens: int) -> _Rates:
-    """What a token costs in a call of so many tokens of input."""
+    """The prices of a token in a call with this number of input tokens."""
 
     def total(**counts: int) -> Decimal:
         return _listed(provider, model, quarter, input_tokens=input_tokens, **counts).total_price / input_tokens
@@ -82,7 +82,7 @@ def _rates(provider: Provider | None, model: str, quarter: int, *, input_tokens:
 
 
 def _listed(provider: Provider | None, model: str, quarter: int, **counts: int) -> "PriceCalculation":
-    """What the list says of a call with these counts. Raises LookupError for an unknown model."""
+    """The list's price of a call with these counts. Raises LookupError for an unknown model."""
     import genai_prices
 
     at = datetime.fromtimestamp(quarter * QUARTER_SECONDS, UTC)
@@ -91,29 +91,29 @@ def _listed(provider: Provider | None, model: str, quarter: int, **counts: int) 
 
 
 async def priced(provider: Provider | None, model: str, usage: Used) -> Used:
-    """``usage`` with its cost. The first in a thread: it imports the list, half a second."""
+    """``usage`` with its cost. The first call runs in a thread, because importing the list takes half a second."""
     size = 0 if _tiers.cache_info().currsize else UNKNOWN
     return replace(usage, cost_usd=await offloaded(lambda: cost_usd(provider, model, usage), size=size))
 
 
 async def estimated(model: Model, request: ModelRequest) -> Usage:
-    """What a call may use at most, with its cost: nothing read from a cache, and all of the output it may have."""
+    """The maximal usage of a call, with its cost: no cache reads, and all of the output that it may have."""
     usage = replace(await sent(request), output_tokens=request.max_output_tokens + model.reasoning_tokens)
     return await priced(model.provider, model.name, usage)
 
 
 async def unanswered(model: Model, request: ModelRequest) -> Usage:
-    """What a call without any answer is booked at: the provider may have read what was sent."""
+    """The usage booked for a call without an answer: its input, which the provider may have read."""
     return await priced(model.provider, model.name, await sent(request))
 
 
 async def reckoned(model: Model, request: ModelRequest, text: str) -> Usage:
-    """What an answer of ``text`` is booked at whose server tells no usage: else no cap would bind."""
+    """The usage booked for an answer ``text`` of a server that reports none; otherwise no cap would bind."""
     usage = replace(await sent(request), output_tokens=await asyncio.to_thread(text_tokens, text))
     return await priced(model.provider, model.name, usage)
 
 
 async def sent(request: ModelRequest) -> Usage:
-    """What a request is at most, and nothing of its answer; without its cost."""
+    """The maximal input tokens of a request, without output and cost."""
     counted = await asyncio.to_thread(lambda: text_tokens(request.system) + text_tokens(request.prompt))
     return Usage(input_tokens=round(counted * INPUT_MARGIN))

@@ -1,7 +1,7 @@
-"""Where a provider is, and by which key: the SDKs' own variables, taken as they were meant or refused by their name.
+"""Reads and validates the SDKs' own variables: the keys and base URLs of providers.
 
-An SDK takes them as they are. A key with the newline of a file makes a header that cannot be sent, and an empty address
-is one that cannot be reached.
+An SDK takes them as they are: a key with a trailing newline makes a header that cannot be sent, and an empty base URL
+cannot be reached.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,12 +16,12 @@ PORT_MAX: Final = 65_535
 
 
 def given(environ: Mapping[str, str], name: str) -> str | None:
-    """What a variable says; None for an empty one, and for one of blanks, which counts as not set."""
+    """The stripped value of a variable; None if it is empty or blank, which counts as not set."""
     return environ.get(name, "").strip() or None
 
 
 def given_key(environ: Mapping[str, str], name: str) -> str | None:
-    """Raises ModelSetupError for what no header can carry."""
+    """The key, or None. Raises ModelSetupError if a header cannot carry it."""
     key = given(environ, name)
     if key is not None and not (key.isascii() and key.isprintable()):
         raise ModelSetupError(f"{name} is no key: it has other characters than printable ASCII")
@@ -29,7 +29,7 @@ def given_key(environ: Mapping[str, str], name: str) -> str | None:
 
 
 def given_address(environ: Mapping[str, str], name: str) -> str | None:
-    """Raises ModelSetupError for what is no address. It is not quoted, for it may hold a password."""
+    """The base URL, or None. Raises ModelSetupError if it is no URL, without quoting it: it may hold a password."""
     address = given(environ, name)
     if address is not None and not _is_address(address):
         shape = "http:// or https://, a host, and where it has one a port of up to 65535, without blanks"
@@ -47,9 +47,9 @@ def _is_address(text: str) -> bool:
 
 @contextmanager
 def building(provider: str) -> Iterator[None]:
-    """Raises ModelSetupError for what a client cannot be built of: the variables that every HTTP client reads.
+    """Within the block a client is built. Raises ModelSetupError if a variable that HTTP clients read is wrong.
 
-    What is raised then may quote an address with its password, so it is not told.
+    The original error may quote a URL with its password, so its message is not repeated.
     """
     try:
         yield

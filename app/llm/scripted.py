@@ -1,7 +1,7 @@
-"""A model that answers from a file: for tests and demos.
+"""A model that answers from a file, for tests and demos.
 
-The file is a JSON list of rules, or JSONL with one rule a line. The first rule whose ``match`` (a regular expression,
-searched in the instructions and the prompt) fits answers; without ``match`` it fits everything:
+The file is a JSON list of rules, or JSONL with one rule per line. The first rule whose ``match`` (a regular expression,
+searched in the instructions and the prompt) matches answers; a rule without ``match`` matches everything:
 
     {"match": "<messages>", "reply": "<observations>...", "stop": "end", "delay_ms": 0, "times": 3}
     {"match": "<log>", "error": {"kind": "rate_limited", "retryable": true, "retry_after": 2}}
@@ -56,7 +56,7 @@ class ScriptedModel:
     output_tokens_max = None
 
     def __init__(self, path: Path) -> None:
-        """Raises ModelSetupError, in one line, for a file that cannot be read or is no script."""
+        """Raises ModelSetupError, in one line, if the file cannot be read or is no script."""
         self.name = str(path)
         self._rules = read_script(path)
         self._used = [0] * len(self._rules)
@@ -78,7 +78,7 @@ class ScriptedModel:
         return ModelReply(text=text, stop=rule.stop, usage=usage, model=self.name)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
     def _take(self, text: str) -> Rule:
         for index, rule in enumerate(self._rules):
@@ -103,7 +103,7 @@ def read_script(path: Path) -> list[Rule]:
 
 
 def _entries(text: str) -> Any:
-    """JSON if the file is a list, else JSONL. Blank lines count for line numbers only."""
+    """The parsed JSON list, or the lines of JSONL. Blank lines count for line numbers only."""
     if text.lstrip().startswith("["):
         return json.loads(text)
     return [_entry(line, number) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
@@ -113,5 +113,5 @@ def _entry(line: str, number: int) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
-        # Reported at its line of the file: the decoder counts newlines before the position.
+        # The decoder derives the line from the newlines before the position: so many make it the line of the file.
         raise json.JSONDecodeError(error.msg, "\n" * (number - 1) + line, number - 1 + error.pos) from error

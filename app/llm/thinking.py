@@ -1,11 +1,11 @@
-"""What a server leaves of a model's thinking before its answer. Pure."""
+"""Removes a model's thinking that a server leaves before the answer. Pure."""
 
 import re
 from typing import Final
 
 from app.kit.patterns import lazy_pattern
 
-# Qwen's and DeepSeek's, Gemini's by its OpenAI endpoint ("thought"), Seed's; Mistral's in brackets.
+# The tags of Qwen and DeepSeek, of Gemini by its OpenAI endpoint ("thought"), of Seed; Mistral's is in brackets.
 _OPENS: Final = lazy_pattern(r"\s*(?:<(think|thinking|thoughts?|reasoning|seed:think)>|\[(THINK)\])", re.IGNORECASE)
 _HARMONY: Final = lazy_pattern(r"\s*<\|(?:start|channel)\|>")
 _FINAL: Final = "<|channel|>final<|message|>"
@@ -14,10 +14,10 @@ _BARE_HARMONY: Final = lazy_pattern(r"\s*analysis(?=\S).*assistantfinal", re.DOT
 
 
 def without_thinking(text: str) -> str:
-    """The answer alone, "" if there is none: unclosed thinking was cut off, whatever the server says.
+    """The answer alone, "" if there is none: unclosed thinking was cut off, whatever the finish reason.
 
-    DeepSeek's and Qwen's templates open it in the prompt, so that only its end is in the reply, on a line of its own.
-    gpt-oss writes its channels (OpenAI's harmony format), of which a server may leave out the special tokens alone.
+    DeepSeek's and Qwen's templates put the opening tag into the prompt, so that the reply has only the closing one, on
+    a line of its own. gpt-oss writes channels (OpenAI's harmony format), whose special tokens a server may drop.
     """
     if _HARMONY.match(text):
         return _HARMONY_ENDS.split(text.rpartition(_FINAL)[2], maxsplit=1)[0] if _FINAL in text else ""
