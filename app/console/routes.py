@@ -1,6 +1,6 @@
-"""The operator's page at ``/`` and the API's at ``/docs``: files of this package, open without a key.
+"""Serves the operator's console at ``/`` and the API's documentation at ``/docs``, without a key.
 
-They load nothing from another host; what they show they ask for with the key that they are given.
+The pages load nothing from another host; they request their data with the key that the user gives them.
 """
 
 from pathlib import Path
@@ -13,13 +13,13 @@ from starlette.types import Scope
 STATIC = Path(__file__).parent / "static"
 
 _OWN = "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
-# Scripts, styles and calls of this origin only. uPlot and the views size elements by their style, which a script may.
+# Scripts, styles and requests of this origin only. uPlot and the views set sizes by element styles, which scripts may.
 SECURITY = {
     "Content-Security-Policy": f"{_OWN}; frame-ancestors 'none'; style-src 'self'; img-src 'self'",
-    "Cache-Control": "no-cache",  # looked at again each time, by its ETag: an update shows at once
+    "Cache-Control": "no-cache",  # revalidated each time, by its ETag: an update shows at once
 }
 
-# Swagger UI writes styles into its elements, and its pictures are part of its style sheet.
+# Swagger UI writes inline styles, and its images are in its style sheet.
 DOCS_POLICY = f"{_OWN}; frame-ancestors 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 
 

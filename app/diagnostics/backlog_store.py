@@ -1,4 +1,4 @@
-"""The reads of what waits, works and fails: of all for ``/metrics`` and ``doctor``, of a tenant for ``/overview``."""
+"""The SQL of the queue's backlog: of all tenants for ``/metrics`` and ``doctor``, of one for ``/overview``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -11,13 +11,13 @@ from app.kit.db import Database, Row
 from app.memory.status import MemoryStatus, memory_status
 from app.sessions.model import QueueState
 
-WAITING_MAX = 1_000  # sessions of one shared memory whose oldest message is looked for
-OWN_MAX, OWN_WAITING_MAX = 1_000, 20  # the same for one tenant: memories due, and to come; sessions of a shared one
+WAITING_MAX = 1_000  # sessions of one shared memory among which the oldest message is looked up
+OWN_MAX, OWN_WAITING_MAX = 1_000, 20  # for one tenant: memories due, and as many not yet due; sessions of a shared one
 OF_QUEUE = [field.name for field in fields(QueueState)]  # each is a column of a backlog
-CAUSES_MAX, FAILED_MAX = 10, 5  # causes of failures that are told, and sessions of each
+CAUSES_MAX, FAILED_MAX = 10, 5  # causes of failures in the answer, and sessions of each
 
-# A group is told of by ``memory_status``, and the age is that of its messages: of a memory that sessions share, of so
-# many at most that wait. It is looked for once.
+# Memories grouped by what ``memory_status`` reads and by the age of their oldest message not observed: of a shared
+# memory, among so many waiting sessions. MATERIALIZED, so that each age is looked up once.
 _BACKLOG = """/* {name} */
 WITH waiting AS ({waiting}), looked AS MATERIALIZED (
   SELECT m.*, coalesce((SELECT extract(epoch FROM now() - min((SELECT ingested_at FROM messages
@@ -33,15 +33,15 @@ SELECT due_at <= now() AS due, max(due_at) AS due_at, lease_owner IS NOT NULL AS
 FROM looked GROUP BY due, leased, lease_step, attempts, paused, age
 """
 
-# Of all tenants, the longest first.
+# Of all tenants, the longest due first.
 BACKLOG = _BACKLOG.format(
     name="backlog",
     waiting="SELECT * FROM memories WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1",
     sessions_max=WAITING_MAX,
 )
 
-# Of one tenant, so many that are due and as many that are to be looked at later, claimed, failed or paused: however
-# much is due, what failed is seen. The number is told, the tenant is not (sessions/store.py).
+# Of one tenant, so many memories that are due, and as many that come later: claimed, failed or paused. So failed ones
+# are seen however many are due. The planner sees the number, but not the tenant (sessions/store.py).
 _OWN_WAITING = f"""
   (SELECT * FROM memories WHERE tenant = (SELECT $1::text) AND due_at <= now() ORDER BY due_at LIMIT {OWN_MAX})
   UNION ALL
@@ -49,7 +49,7 @@ _OWN_WAITING = f"""
 
 OWN_BACKLOG = _BACKLOG.format(name="own_backlog", waiting=_OWN_WAITING, sessions_max=OWN_WAITING_MAX)
 
-# The causes of what fails, each with those that failed most often; the causes of most memories first.
+# The causes of failures, those of most memories first, each with the sessions that failed most often.
 FAILING = f"""/* failing */
 WITH waiting AS ({_OWN_WAITING}), failing AS (
   SELECT m.*, count(*) OVER cause AS memories, max(attempts) OVER cause AS attempts_max,
@@ -76,7 +76,7 @@ WHERE m.due_at IS NOT NULL AND m.attempts > 0 ORDER BY m.attempts DESC, s.key LI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Memories of one status: the tokens that they have not observed, and the age of the oldest such message."""
+    """The memories of one status, their tokens not yet observed, and the age of the oldest such message."""
 
     memories: int = 0
     pending_tokens: int = 0
@@ -85,9 +85,9 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """``pending_tokens`` has one number more than there are bounds of age: below each, and over the last.
+    """``pending_tokens`` is a histogram by age: one number below each bound, and one over the last.
 
-    ``due`` of the examined memories are claimable now, the longest for ``late_seconds``.
+    ``due`` memories can be claimed now, the first of them since ``late_seconds``.
     """
 
     standing: Mapping[MemoryStatus, Standing]
@@ -106,9 +106,9 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failing:
-    """Why memories fail: the error of one of them, how many there are, and sessions of those that failed most often.
+    """A cause of failures: the error of one of its memories, their number, and the sessions that failed most often.
 
-    ``last_at`` is when one last did, ``next_at`` when the next is tried again.
+    ``last_at``: the last failure; ``next_at``: the next retry.
     """
 
     error: Mapping[str, Any]
@@ -121,7 +121,7 @@ class Failing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Troubled:
-    """A memory whose last step failed, ``attempts`` times in a row: of a session, or of a resource's sessions."""
+    """A memory of a session, or of a resource's sessions, whose last ``attempts`` steps failed."""
 
     key: str
     resource_id: str | None
@@ -136,17 +136,17 @@ class BacklogStore:
         self._attempts_max = attempts_max
 
     async def backlog(self, *, ages: Sequence[float], limit: int) -> Backlog:
-        """What is due or waits, of all tenants; ``ages`` are ascending seconds."""
+        """The backlog of all tenants, of at most ``limit`` memories; ``ages`` are ascending seconds."""
         rows = await self._database.fetch(BACKLOG, limit, ages)
         return _backlog_of(rows, ages, attempts_max=self._attempts_max)
 
     async def own_backlog(self, tenant: str, *, ages: Sequence[float]) -> Backlog:
-        """The same for one tenant, over ``OWN_MAX`` memories that are due and as many that are not yet."""
+        """The backlog of one tenant, over ``OWN_MAX`` memories that are due and as many that are not yet."""
         rows = await self._database.fetch(OWN_BACKLOG, tenant, ages)
         return _backlog_of(rows, ages, attempts_max=self._attempts_max)
 
     async def failing(self, tenant: str) -> list[Failing]:
-        """Of the same memories why they fail: the causes of most of them first."""
+        """The causes for which memories of ``own_backlog`` fail, those of most memories first."""
         rows = await self._database.fetch(FAILING, tenant)
         return [_failing_of(list(found)) for _, found in groupby(rows, key=itemgetter("rank"))]
 

@@ -1,4 +1,4 @@
-"""The coverage map: by what each message of a session is remembered (architecture.md section 5, law 1)."""
+"""The coverage map: which note stands for each message of a session (architecture.md section 5, law 1)."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,9 +12,9 @@ ERASED, REBUILDING, SKIP = "erased", "rebuilding", "skip"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Covered:
-    """What stands for seqs ``first``..``last``: ``by`` for those in ``covers``, for others what else covers them.
+    """A note over seqs ``first``..``last``: ``by`` stands for those in ``covers``; other notes may cover the rest.
 
-    If nothing does, they were skipped. A reflection spans deleted observations between those that it condenses.
+    Seqs that nothing covers were skipped. A reflection may span deleted observations between those that it condenses.
     """
 
     first: int
@@ -32,7 +32,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """``intervals`` are contiguous from 1 to the last seq unless there are ``gaps``, which a sound memory has not."""
+    """``intervals`` are contiguous from 1 to the last seq, except for ``gaps``, which a sound memory does not have."""
 
     intervals: tuple[Interval, ...]
     gaps: tuple[tuple[int, int], ...]
@@ -41,11 +41,10 @@ class Coverage:
 def coverage(
     chunks: Sequence[Covered], *, derived_seq: int, last_seq: int, erased: Sequence[int] = (), blanked: bool = False
 ) -> Coverage:
-    """The map of a session: ``chunks`` are live, buffered or deleted; what follows ``derived_seq`` is the tail.
+    """The map of a session: ``chunks`` are live, buffered or deleted; messages after ``derived_seq`` are the tail.
 
-    The seqs ``erased`` are told as erased, whatever covered them. If there are any, or notes were ``blanked`` for an
-    erasure in another session, chunks are gone with their ranges, and a gap before ``derived_seq`` cannot be told from
-    skipped messages.
+    The seqs ``erased`` count as erased, whatever covered them. If there are any, or notes were ``blanked`` for an
+    erasure in another session, the ranges of lost chunks are unknown, and no gap before ``derived_seq`` is reported.
     """
     is_told = not erased and not blanked
     behind = [] if is_told else [Covered(first=1, last=derived_seq, by=ERASED, covers=())]
@@ -55,7 +54,7 @@ def coverage(
 
 
 def _pieces(chunks: Sequence[Covered]) -> Iterator[Interval]:
-    """What is covered, in the order of the log, and as skips, of which some are empty, what else the chunks span."""
+    """The covered intervals in order, and between them, as skips (some empty), the rest of what the chunks span."""
     claimed = (Interval(first=first, last=last, by=chunk.by) for chunk in chunks for first, last in chunk.covers)
     claims = deque(sorted(claimed, key=lambda claim: claim.first))
     for at, end in merged((chunk.first, chunk.last) for chunk in chunks):
@@ -68,9 +67,9 @@ def _pieces(chunks: Sequence[Covered]) -> Iterator[Interval]:
 
 
 def _cut(intervals: Iterable[Interval], erased: Ranges) -> Iterator[Interval]:
-    """The intervals with the erased messages cut out, in one walk along both: there may be thousands of either.
+    """The intervals with the erased messages cut out, without empty ones.
 
-    None that is empty is left.
+    One pass along both, because there may be thousands of either.
     """
     holes = deque(erased)
     for interval in intervals:

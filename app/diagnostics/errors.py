@@ -1,4 +1,4 @@
-"""What diagnostics refuses."""
+"""The errors of diagnostics."""
 
 from app.kit.errors import Unavailable
 

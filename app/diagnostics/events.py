@@ -1,10 +1,10 @@
-"""What happened to a memory, told as it happens (api.md, ``memory/events``). Pure.
+"""Derives the events of a memory from its rows (api.md, ``memory/events``). Pure.
 
-No event is written anywhere: each is read off the rows that the work itself left, so that none can be missed or told of
-work that was rolled back, and an append pays nothing. A listener's place is five numbers and which session they count,
-the event's id. Each event moves one of them forward, and those that move the same one are told in its order: so no two
-share an id, and a listener that comes back after any of them hears the others. Only ``due`` has the id of the event
-before it, and is told again.
+No event is stored: each is derived from the rows that the work itself left, so that none is missed or reports work that
+was rolled back, and an append pays nothing. A listener's place, the event's id, is five numbers and the life of the
+session that they count. Each event moves one number forward, and events that move the same number are in its order: so
+no two share an id, and a listener that resumes after any of them gets the others. Only ``due`` has the id of the event
+before it, and is sent again.
 """
 
 import heapq
@@ -16,14 +16,14 @@ from typing import Any, Final, NamedTuple
 
 from app.kit.errors import Invalid
 
-_CAUSES = {"observed": "activated"}  # live at once, or computed ahead: for a reader of the log it is the same
+_CAUSES = {"observed": "activated"}  # observed at once or ahead: for a reader of the log it is the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """How far a listener has heard: the newest message, version, observation and run, the newest message removed.
+    """A listener's position: the newest message, version, observation and run, and the newest expired message.
 
-    ``life`` is when the session began, in microseconds, for its key may be used anew; 0: not known.
+    ``life`` is when the session began, in epoch microseconds, because its key may be used again; 0: not known.
     """
 
     seq: int
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """``place`` is where a listener stands who has heard it; ``data`` is JSON."""
+    """``place`` is a listener's position after this event; ``data`` is JSON."""
 
     name: str
     at: datetime
@@ -48,7 +48,7 @@ class Event:
 
 
 class _Told(NamedTuple):
-    """``step`` is the number of the place that it moves, and to where."""
+    """``step`` is the field of the place that the event moves, and its new value."""
 
     name: str
     at: datetime
@@ -56,12 +56,12 @@ class _Told(NamedTuple):
     data: dict[str, Any]
 
 
-NUMBERS: Final = tuple(number.name for number in fields(Place))  # of an event id, in its order
-NUMBERS_MIN: Final = 4  # an id that a listener still has may be of before what expired, or the life, was one of them
+NUMBERS: Final = tuple(number.name for number in fields(Place))  # the numbers of an event id, in order
+NUMBERS_MIN: Final = 4  # ids of older versions lack ``expired`` and ``life``
 
 
 def read_place(text: str) -> Place:
-    """A ``Last-Event-ID`` of ours. Raises Invalid."""
+    """The place in a ``Last-Event-ID``. Raises Invalid if it is none of this stream."""
     numbers = text.split(".")
     is_number = all(number.isascii() and number.isdecimal() and len(number) < 19 for number in numbers)  # noqa: PLR2004 - the digits of a bigint
     if not NUMBERS_MIN <= len(numbers) <= len(NUMBERS) or not is_number:
@@ -70,7 +70,7 @@ def read_place(text: str) -> Place:
 
 
 def events(place: Place, found: Mapping[str, Any]) -> list[Event]:
-    """What happened after ``place``, in its order. ``found`` is a row of the store's ``events``."""
+    """The events after ``place``, in order. ``found`` is a row of the store's ``events``."""
     heard = []
     for told in _by_time(_appended(found), _buffered(found), _versions(found), _runs(found), _expired(place, found)):
         place = replace(place, **told.step)
@@ -79,13 +79,13 @@ def events(place: Place, found: Mapping[str, Any]) -> list[Event]:
 
 
 def changes(place: Place, now: Mapping[str, Any], before: Mapping[str, Any] | None) -> Iterator[Event]:
-    """What is known only by comparing with the look ``before``: it does not move a listener's place."""
+    """The events that show only in comparison with the row ``before``; they do not move a listener's place."""
     if now["due"] and not (before and before["due"]):
         yield Event(name="due", at=now["now"], place=place, data={"pending_tokens": now["pending_tokens"]})
 
 
 def _by_time(*streams: Iterable[_Told]) -> Iterator[_Told]:
-    """Merged, each in its own order, whatever its times: what began first may be numbered last."""
+    """The streams merged by time, each in its own order: an event that began first may have the higher number."""
     return (told for _, told in heapq.merge(*map(_rising, streams), key=itemgetter(0)))
 
 
@@ -114,7 +114,7 @@ def _versions(found: Mapping[str, Any]) -> Iterator[_Told]:
 
 
 def _runs(found: Mapping[str, Any]) -> Iterator[_Told]:
-    """Those that failed, and those that noted facts."""
+    """The runs that failed, and those that noted facts."""
     for run in found["runs"]:
         if run["outcome"] == "recorded":
             name, data = "fact_noted", _less(run, "at", "kind", "outcome", "error", *_unnamed(run))
@@ -129,7 +129,7 @@ def _expired(place: Place, found: Mapping[str, Any]) -> Iterator[_Told]:
 
 
 def _unnamed(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is not told where there is one session, the listener's, or where it was about all of them."""
+    """``session``, to be left out if the row names none: it is about the listener's only session, or all of them."""
     return () if row.get("session") else ("session",)
 
 

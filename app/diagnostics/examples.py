@@ -1,4 +1,4 @@
-"""Examples for the OpenAPI document: a test compares the answers with what the service says."""
+"""Examples for the OpenAPI document; a test compares them with the service's answers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Whether the service can do its work: the database answers, and has the schema this code needs, or a newer one."""
+"""The readiness check: the database answers, and has the schema this code needs, or a newer one."""
 
 from app.diagnostics.operation_schemas import ReadyOut
 from app.kit.db import Database
@@ -7,9 +7,9 @@ from app.kit.migrate import current_revision, head_revision, is_newer, lacking, 
 
 
 async def readiness(database: Database, name: str) -> ReadyOut:
-    """Raises Unavailable when the schema is older than this code needs; the database's own errors pass.
+    """The readiness. Raises Unavailable if the schema is older than this code needs; the database's own errors pass.
 
-    One that is newer is ready: an upgrade takes one process after the other (docs/decisions/0051).
+    A newer schema is ready, because an upgrade replaces one process after the other (docs/decisions/0051).
     """
     async with database.connection() as connection:
         revision = await current_revision(connection)

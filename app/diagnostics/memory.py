@@ -1,4 +1,4 @@
-"""What ``/memory`` tells of a memory, made of the one row that the store reads for it (api.md, Memory)."""
+"""Builds the answer of ``/memory`` from the row that the store reads for it (api.md, Memory)."""
 
 from dataclasses import asdict
 from typing import Any
@@ -17,7 +17,7 @@ RETRIES = frozenset({MemoryStatus.BACKING_OFF, MemoryStatus.STALLED, MemoryStatu
 
 
 def memory_told(row: Row, rules: Rules, *, attempts_max: int) -> dict[str, Any]:
-    """As a ``MemoryOut``, but for what is not of the row: its observer, reflector and spending."""
+    """The fields of a ``MemoryOut`` that the row has: all but observer, reflector and spending."""
     status = memory_status(queue_state_of(row), enabled=rules.enabled, attempts_max=attempts_max)
     return {
         "session": row["key"],
@@ -53,7 +53,7 @@ def memory_told(row: Row, rules: Rules, *, attempts_max: int) -> dict[str, Any]:
 
 
 def _notes(row: Row) -> dict[str, Any]:
-    """The live log, what was observed ahead, and how much smaller the log is than what it tells of."""
+    """The sizes of the live log and of buffered observations, and the compression ratio of the log."""
     live = [found for found in row["observations"] if found["status"] == Status.ACTIVE]
     buffered = [found for found in row["observations"] if found["status"] == Status.BUFFERED]
     condensed = [found for found in row["reflections"] if found["status"] == Status.ACTIVE]
@@ -83,7 +83,7 @@ def _notes(row: Row) -> dict[str, Any]:
 
 
 def _pending(row: Row) -> int:
-    """How many messages are behind the cursor, without those that are erased and summaries."""
+    """The number of messages after the cursor, without erased ones and summaries."""
     erased = sum(seq > row["observed_seq"] for seq in row["erased"])
     return int(row["last_seq"] - row["observed_seq"] - erased - (row["pending_summaries"] or 0))
 
@@ -116,7 +116,7 @@ def _coverage(row: Row) -> dict[str, Any]:
 
 
 def _covered(kind: str, found: dict[str, Any], *, shared: bool) -> Covered:
-    """In a shared log a reflection's place is not this session's: what it spans follows from what it condenses."""
+    """In a shared log a reflection's range is not this session's: its span there follows from what it covers."""
     covers = ranges_of(found["covers"])
     first, last = found["from"], found["to"]
     if shared and kind == "reflection":
@@ -161,7 +161,7 @@ def _usage(row: Row) -> dict[str, Any]:
 
 
 def spending_of(caps: Caps, accounts: Accounts) -> dict[str, Any]:
-    """As a ``SpendingOut``, and so as a ``TenantSpendingOut``."""
+    """The fields of a ``SpendingOut``, which are also those of a ``TenantSpendingOut``."""
     return {
         "day": accounts.day,
         "rung": allowance(caps, accounts).rung,

@@ -1,6 +1,6 @@
-"""What Prometheus is told: the counters of this process, and what is read at the moment it asks.
+"""The Prometheus exposition: the counters of this process, and gauges read from the database per scrape.
 
-Counters are each process's own; what is read from the database is about all processes, and the same from each.
+Counters are each process's own; the gauges are about all processes, and the same from each.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,14 +15,14 @@ from app.kit.db import AWAY, EVERY_TENANT, Database, acting_for
 from app.llm.guard import Guard
 from app.memory.status import MemoryStatus
 
-# Seconds that the oldest message not yet observed has waited, and what those below each are called.
+# Upper bounds, in seconds, of the age of the oldest message not yet observed, with their labels.
 AGES: Mapping[float, str] = {60: "1m", 600: "10m", 3_600: "1h", 86_400: "1d"}
 OLDER = "older"
-BACKLOG_MAX = 5_000  # memories that one answer looks at, those that wait longest
+BACKLOG_MAX = 5_000  # memories that one scrape reads, those longest due
 
 
 class OptionalGauge(Collector):
-    """A gauge that can be left out, as one of the library's without labels cannot."""
+    """A gauge without labels that can have no value, which the library's cannot."""
 
     def __init__(self, name: str, about: str) -> None:
         self._name, self._about = name, about
@@ -61,7 +61,7 @@ class Metrics:
         self._open = gauge("provider_circuit_open", "1 while no call is made to this provider", "provider")
 
     async def text(self) -> bytes:
-        """The exposition format. What the database does not tell now is left out."""
+        """The exposition format. While the database is away its gauges are left out."""
         self._told(await self._backlog())
         pool = self._database.pool_state()
         for state, connections in pool.items():
@@ -85,7 +85,7 @@ class Metrics:
         if backlog is None:
             return
         for status in MemoryStatus:
-            if status is not MemoryStatus.DISABLED:  # which have nothing to do
+            if status is not MemoryStatus.DISABLED:  # disabled memories have nothing to do
                 self._memories.labels(status.value).set(backlog.memories.get(status, 0))
         for age, tokens in zip((*AGES.values(), OLDER), backlog.pending_tokens, strict=True):
             self._pending.labels(age).set(tokens)

@@ -1,4 +1,4 @@
-"""What diagnostics tell of the service as a whole (api.md, Operation)."""
+"""Schemas of the answers about the service as a whole (api.md, Operation)."""
 
 from datetime import date, datetime
 

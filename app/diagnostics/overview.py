@@ -1,7 +1,7 @@
-"""What an operator sees of the whole service at once (docs/operations.md, docs/decisions/0053).
+"""The overview of the service for an operator (docs/operations.md, docs/decisions/0053).
 
-A key sees its tenant's queue: of its memories ``OWN_MAX`` that are due and as many that are not yet are looked at. The
-state of the process is for an admin, as ``/metrics`` is.
+A key sees its tenant's queue, over ``OWN_MAX`` memories that are due and as many that are not yet. The state of the
+process is for an admin, as ``/metrics`` is.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from app.recall.vectorizing import Vectorizing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRole:
-    """Who does a part of the memory's work. No ``guard``: it is built in, and calls nobody."""
+    """The provider and models of a role of the memory's work. Without a ``guard`` it is built in, and calls nobody."""
 
     role: str
     provider: str
@@ -33,7 +33,7 @@ class NamedRole:
 
 
 class Overview:
-    """``name`` is that of this process, ``vectorizing`` None where recall is by words alone."""
+    """``name`` is that of this process; ``vectorizing`` is None if recall is by words alone."""
 
     def __init__(
         self,

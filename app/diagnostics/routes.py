@@ -60,8 +60,8 @@ async def _heard(
     last_event_id: Annotated[str | None, Header(max_length=100, description="Goes on after this event")] = None,
     last_heard: Annotated[str | None, Query(alias="lastEventId", max_length=100, include_in_schema=False)] = None,
 ) -> AsyncIterator[AsyncIterator[Event]]:
-    # A dependency: what is wrong is answered before the stream has begun. The parameter is what event-source-polyfill
-    # sends for the header, with which a page can listen that has a key.
+    # A dependency, so that errors are answered before the stream begins. The parameter is what event-source-polyfill,
+    # with which a page that has a key can listen, sends instead of the header.
     last = last_event_id or last_heard
     place = None if last is None else read_place(last)
     heard = _service(request).events(

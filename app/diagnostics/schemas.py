@@ -1,4 +1,4 @@
-"""Diagnostics on the wire (api.md, Memory)."""
+"""Schemas of the answers about one memory (api.md, Memory)."""
 
 from datetime import date, datetime
 from typing import Literal, TypeAlias
@@ -93,7 +93,7 @@ class LastRunOut(BaseModel):
 
 
 class RoleUsageOut(BaseModel):
-    model_config = ConfigDict(json_schema_serialization_defaults_required=True)  # all of it is always answered
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)  # answers always have all fields
 
     calls: int = 0
     input_tokens: int = 0

@@ -1,4 +1,4 @@
-"""What the service tells about its memories, and the steps an operator asks for (api.md, Memory)."""
+"""Diagnostics of a memory: its state, log, notes, runs and events, and steps on request (api.md, Memory)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
@@ -32,7 +32,7 @@ STREAMS_RETRY_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsConfig:
-    """How often a listener's memory is looked at, and how many may listen to one process."""
+    """The interval at which a listener's memory is polled, and the limit of event streams per process."""
 
     poll_seconds: float = 0.5
     streams_max: int = 200
@@ -72,7 +72,7 @@ class DiagnosticsService:
         )
 
     async def ask(self, tenant: str, key: str, request: Request, wait_ms: int) -> MemoryOut | None:
-        """Have a step done now. Answers what the memory is after it if ``wait_ms`` was given."""
+        """Request a step now. With ``wait_ms``, waits until the memory is idle and answers its state."""
         memory = await self._memory_of(tenant, key)
         await self._memory.request(memory, request)
         if not wait_ms:
@@ -90,12 +90,12 @@ class DiagnosticsService:
         is_let_in: Callable[[], Awaitable[bool]],
         sharer: Hashable,
     ) -> AsyncIterator[AsyncIterator[Event]]:
-        """What happens to the memory from ``place`` on, as long as the listener ``is_let_in``; a stream until the exit.
+        """A stream of the memory's events after ``place``, until the exit or until the key is not ``is_let_in``.
 
-        ``sharer``: for whom it is opened. Raises SessionNotFound and TooManyStreams before the first event.
+        ``sharer``: see ``sharer_of``. Raises SessionNotFound and TooManyStreams before the first event.
         """
         session = session_id(tenant, key)
-        begun = await self._store.events(session, place)  # before the answer: what comes after it is told
+        begun = await self._store.events(session, place)  # before the answer begins, so that no later event is missed
         if begun is None:
             raise SessionNotFound(key)
         detail = (
@@ -121,7 +121,7 @@ class DiagnosticsService:
             found = await self._store.events(session, place)
 
     def leave(self) -> None:
-        """The process is about to end: event streams, which never end by themselves, do so at their next look."""
+        """End all event streams at their next poll, because the process is about to exit."""
         self._leaving = True
 
     async def log(self, tenant: str, key: str, version: int | None) -> LogTextOut:

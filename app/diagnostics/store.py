@@ -1,4 +1,4 @@
-"""The reads of diagnostics, which cross domains. ``/memory`` is one statement over what is live or deleted."""
+"""The SQL of diagnostics, which crosses domains. ``/memory`` is one statement over live and deleted notes."""
 
 from dataclasses import astuple
 from typing import Any
@@ -63,7 +63,7 @@ FROM (SELECT *, {cursor(version="v", session="$2::uuid")} AS cursor FROM memory_
 ORDER BY version DESC
 """  # noqa: S608 - our own statement
 
-# Memory and version are hidden from the planner, which would plan each call anew (context/store.py).
+# Memory and version are hidden from the planner, which would otherwise plan each call anew (context/store.py).
 _LOG_OBSERVATIONS = """/* {name} */
 SELECT o.*, {conversation} FROM observations o
 WHERE memory_id = (SELECT $1::uuid) AND {live} ORDER BY ordinal
@@ -74,7 +74,7 @@ SELECT {reflection}, (SELECT scope = 'resource' FROM memories WHERE id = r.memor
 WHERE memory_id = (SELECT $1::uuid) AND {live} ORDER BY level DESC, from_seq
 """
 
-# What was live then is looked for among all notes there ever were.
+# Notes live at a past version are found among all notes there ever were.
 _WAS_LIVE = LIVE_THEN.format(version="(SELECT $2::bigint)")
 
 LOG_OBSERVATIONS = _LOG_OBSERVATIONS.format(name="log_observations", conversation=CONVERSATION, live=LIVE_NOW)
@@ -99,10 +99,10 @@ FROM runs r WHERE memory_id = $1 AND id < $2 AND ($3::text IS NULL OR outcome = 
 """
 
 
-# What happened after a place ($2 to $7, its numbers in their order; null: from now on), of each kind the first $8.
-# One of another life, or beyond the newest message or version, is of a session of this key that was deleted, or of a
-# database before an older backup took its place, whose numbers come again: all is told. A chunk was computed ahead if
-# it is older than the version it was born in. Facts are those of the run that was recorded with them.
+# The rows after a place ($2 to $7, its numbers in order; null: from now on), of each kind the first $8. A place of
+# another life, or beyond the newest message or version, is from a deleted session with this key, or from before the
+# restore of an older backup, whose numbers are used again: all rows are returned. A chunk was buffered if it is older
+# than the version it was born in. Facts are counted for the run that was recorded with them.
 EVENTS = """/* events */
 WITH memory AS (
   SELECT m.*, s.last_seq, s.total_tokens, s.expired_seq, s.resource_id, s.life,
@@ -148,7 +148,7 @@ SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.l
 FROM memory m, place p
 """
 
-EVENTS_MAX = 200  # of each kind that one look tells; the next one goes on from there
+EVENTS_MAX = 200  # of each kind that one poll returns; the next poll continues after them
 
 
 MEMORY_OF = "/* memory_of */ SELECT memory_id FROM sessions WHERE id = $1"
@@ -162,12 +162,12 @@ class DiagnosticsStore:
         return await self._database.fetchrow(MEMORY, session)
 
     async def memory_of(self, session: UUID) -> UUID | None:
-        """None of a session never seen."""
+        """The session's memory; None for a session never seen."""
         found: UUID | None = await self._database.fetchval(MEMORY_OF, session)
         return found
 
     async def events(self, session: UUID, place: Place | None) -> tuple[Place, Row] | None:
-        """Where the look began, and what happened after it; None for a session never seen. No ``place`` is now."""
+        """The place and the row of events after it; None for a session never seen. ``place`` None: from now on."""
         numbers = (None,) * len(NUMBERS) if place is None else astuple(place)
         row = await self._database.fetchrow(EVENTS, session, *numbers, EVENTS_MAX)
         if row is None:
@@ -175,7 +175,7 @@ class DiagnosticsStore:
         return Place(**{name: row[name] for name in NUMBERS}), row
 
     async def log(self, session: UUID, version: int | None) -> tuple[Row, list[Observation], list[Reflection]] | None:
-        """The version's row and the log at it; None for a session never seen. ``version`` None is the newest."""
+        """The version's row, and the notes live at it; None for a session never seen. ``version`` None: the newest."""
         async with self._database.snapshot() as tx:
             row = await tx.fetchrow(VERSION, session, version)
             if row is None:
