@@ -1,4 +1,4 @@
-"""Which provider and model observe and reflect, as the settings and the keys that are set say."""
+"""Chooses the providers and models of observer and reflector, from the settings and the providers' keys."""
 
 import os
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ class ChosenModels:
 
 
 def chosen_models(settings: Settings, environ: Mapping[str, str] | None = None) -> ChosenModels:
-    """Who observes and who reflects: a role's own setting, else the service's, else what the set keys say.
+    """The models of observer and reflector: by the role's own setting, else the service's, else the keys that are set.
 
-    A model named for the service is not one for a role that has another provider. Raises SettingsError.
+    The service's model does not apply to a role with another provider. Raises SettingsError.
     """
     service = settings.provider or default_provider(os.environ if environ is None else environ)
     return ChosenModels(
@@ -40,7 +40,7 @@ def chosen_models(settings: Settings, environ: Mapping[str, str] | None = None) 
 
 
 def unused_models(settings: Settings, environ: Mapping[str, str] | None = None) -> list[str]:
-    """The settings that name a model which nobody is asked for, as no provider is named and none has a key."""
+    """The settings that name a model without effect, because no provider is named and none has a key."""
     if settings.provider or default_provider(os.environ if environ is None else environ) is not Provider.EXTRACTIVE:
         return []
     named = {"DAYBOOK_MODEL": settings.model}

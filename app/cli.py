@@ -1,4 +1,4 @@
-"""The ``daybook`` command. What is heavy to import is imported by the command that needs it."""
+"""The ``daybook`` command line. Each command imports its heavy dependencies itself."""
 
 import gc
 import json
@@ -29,14 +29,14 @@ NAME = re.compile(r"[A-Za-z0-9._:@~=+-]{1,200}")  # of a session or a tenant: ap
 
 
 def _named(name: str | None) -> str | None:
-    """A key or tenant that the API can name. A slash ends the tenant in a session's id."""
+    """Check a session key or tenant. A slash is not allowed, because it ends the tenant in a session's id."""
     if name is not None and not NAME.fullmatch(name):
         raise typer.BadParameter(f"1-200 characters of A-Z a-z 0-9 . _ : @ ~ = + -, not {name!r}")
     return name
 
 
 def _called(name: str) -> str:
-    """The key of a session that may be new; to `export`, one that was stored before is named as it was."""
+    """Check the key of a session that may be new: stricter than `export`, which takes any stored key."""
     from app.kit.names import COMPLAINT, has_a_step
 
     if has_a_step(name):
@@ -272,7 +272,7 @@ def _local_url() -> str:
 
 
 def session_config(*, preset: str | None, config: str | None) -> dict[str, Any] | None:
-    """The config to put before a replay, None to leave the session's as it is; ``config`` wins over ``preset``."""
+    """The config to put before a replay, None to keep the session's; ``config`` wins over ``preset``."""
     try:
         keys = {} if config is None else json.loads(config)
     except ValueError as error:
@@ -286,14 +286,14 @@ def session_config(*, preset: str | None, config: str | None) -> dict[str, Any] 
 
 @contextmanager
 def _importing() -> Iterator[None]:
-    """What is imported stays: the collector of garbage need not look at it meanwhile, nor ever again.
+    """Make imports faster: without garbage collection, which then never scans the imported objects, and without rich.
 
-    structlog imports rich where there is one, for tracebacks, which our lines have none of. Each is an eighth of the
-    time until the first answer.
+    structlog imports rich, if installed, for tracebacks, which our lines do not have. Each of the two saves an eighth
+    of the time until the first answer.
     """
     gc.disable()
     known = sys.modules.get("rich")
-    sys.modules["rich"] = known  # type: ignore[assignment]  # None says that there is none
+    sys.modules["rich"] = known  # type: ignore[assignment]  # None makes the import fail
     try:
         yield
     finally:
@@ -305,7 +305,7 @@ def _importing() -> Iterator[None]:
 
 @contextmanager
 def _one_line_errors() -> Iterator[None]:
-    """What an operator can mend is told in one line, without a traceback: exit 2."""
+    """Report errors that an operator can mend in one line, without a traceback: exit 2."""
     from app.kit.errors import StartError
     from app.replay.errors import ReplayError
     from app.settings import SettingsError
@@ -318,15 +318,15 @@ def _one_line_errors() -> Iterator[None]:
 
 
 def _open_streams() -> None:
-    """Give a process that was started without stdin, stdout or stderr, as some daemons are, ones that lead nowhere.
+    """Open /dev/null for stdin, stdout and stderr if they are closed, as in some daemons; child processes inherit it.
 
-    Else what it opens first, a connection to the database, has their numbers. Its own processes get them too.
+    Otherwise the first descriptor that is opened, such as a database connection, would get their numbers.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # which has the lowest number that is free
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest free number
     sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
 

@@ -1,4 +1,4 @@
-"""The settings as the configs of the parts: a part knows its own limits, and none of the names they are set by."""
+"""Converts settings to the configs of the parts, so that a part does not depend on the names of settings."""
 
 from app.choosing import chosen_models
 from app.context.model import ContextLimits
@@ -25,7 +25,7 @@ def auth_config(settings: Settings) -> AuthConfig:
 
 
 def caps(settings: Settings) -> Caps:
-    """The caps on cost, and which rungs stand before them: where no smaller model is set there is one less."""
+    """The caps on cost, and the rungs before them; without a smaller model there is one rung less."""
     caps, chosen = settings.caps, chosen_models(settings)
     roles = (chosen.observer, chosen.reflector)
     return Caps(

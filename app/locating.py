@@ -1,4 +1,4 @@
-"""Finds where the data is: the configured database or the embedded one, which a command opens, and the object store."""
+"""Locates and opens the data: the configured or the embedded database, and the object store."""
 
 import sys
 import threading
@@ -35,20 +35,20 @@ class Location:
 
 
 class NoDatabase(StartError):
-    """The folder has no embedded database, which a command that only looks at one does not make."""
+    """The folder has no embedded database, and this command does not create one."""
 
 
 def log_to_stderr(settings: Settings) -> None:
-    """Have every line of the log go there: what a command answers is alone on stdout."""
+    """Send all log lines to stderr, so that stdout has only the command's output."""
     json = not sys.stderr.isatty() if settings.log_json is None else settings.log_json
     configure(json=json, level=settings.log_level, waiting_bytes_max=settings.log_waiting_bytes_max)
 
 
 @contextmanager
 def located(settings: Settings, *, exclusive: bool, begins: bool = False) -> Iterator[Location]:
-    """The database to use: the one that is configured, or the embedded one, which runs as long as it is used.
+    """The database to use: the configured one, or the embedded one, which runs during the block.
 
-    Raises NoDatabase where there is no embedded one yet, unless ``begins``: it is then made.
+    Raises NoDatabase if there is no embedded one yet, unless ``begins``, which creates it.
     """
     if settings.database_url is not None:
         yield Location(url=settings.database_url, name=without_password(settings.database_url))
@@ -80,7 +80,7 @@ def located(settings: Settings, *, exclusive: bool, begins: bool = False) -> Ite
 
 @asynccontextmanager
 async def opened(settings: Settings, database: Location) -> AsyncIterator[Database]:
-    """The database for a command. Raises StartError: it is not to be had, refuses what is asked of it, or went away."""
+    """A pool for a command. Raises StartError: the database cannot be reached, refuses a statement, or went away."""
     pool = Database(database_config(settings, database.url))
     await pool.open()
     try:
@@ -93,7 +93,7 @@ async def opened(settings: Settings, database: Location) -> AsyncIterator[Databa
 
 @contextmanager
 def _kept_up(embedded: "EmbeddedPostgres") -> Iterator[None]:
-    """Meanwhile look every second whether the server is still there, and start it again if not."""
+    """During the block, check every second that the server runs, and start it again if not."""
     ended = threading.Event()
 
     def watch() -> None:
@@ -120,9 +120,9 @@ def database_config(settings: Settings, url: str) -> DatabaseConfig:
 
 
 def build_objects(settings: Settings, *, begins: bool = True) -> Objects | None:
-    """The object store; None where the bytes are in the database. Raises StartError.
+    """The object store; None if the bytes are in the database. Raises StartError.
 
-    ``begins``: True takes a folder that is empty or missing for a new one, False for one that is not mounted.
+    ``begins``: whether an empty or missing folder is a new store (True) or a store that is not mounted (False).
     """
     chosen = settings.artifacts
     if chosen.url is None:

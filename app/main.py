@@ -1,4 +1,4 @@
-"""Builds every part by its constructor."""
+"""The composition root: builds the app and all its parts by their constructors."""
 
 import asyncio
 import os
@@ -91,7 +91,7 @@ class Background(Protocol):
 
 
 def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
-    """The service, built but not started: its lifespan opens the pool and starts the background, and ends both."""
+    """The app, built but not started: its lifespan opens the pool, starts the background work, and ends both."""
     tracing = build_tracing(os.environ, version=VERSION)
     url, name = ("", "") if database is None else (database.url, database.name)
     base = build_base(settings, url, registry=_registry(), tracer=tracing.tracer)
@@ -118,7 +118,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
 
 
 def provide_services(state: State, base: Base, memory: MemoryParts, recall: RecallParts) -> None:
-    """What the routes ask, by the names under which they find it."""
+    """Put the services that the routes use into ``state``, by their names there."""
     state.recall = recall.service
     _provide_kept(state, base)
     _provide_sessions(state, base, memory, recall)
@@ -129,7 +129,7 @@ def provide_services(state: State, base: Base, memory: MemoryParts, recall: Reca
 
 
 def _provide_kept(state: State, base: Base) -> None:
-    """What is kept beside the messages, and how all of it is exported."""
+    """Artifacts, state and facts, and the export."""
     settings, database = base.settings, base.database
     state.artifacts = ArtifactService(
         ArtifactStore(database), configured(ArtifactConfig, settings.artifacts), base.objects, base.redaction
@@ -176,7 +176,7 @@ def _provide_sessions(state: State, base: Base, memory: MemoryParts, recall: Rec
 
 
 def _provide_ends(state: State, base: Base, memory: MemoryParts) -> None:
-    """How sessions end, and how sessions and resources are deleted."""
+    """The end of sessions, resources, and deletion."""
     database, limits = base.database, base.settings.sessions
     state.ending = Ending(database=database, memory=memory.service, config=ending_config(base.settings))
     state.resources = Resources(
@@ -202,7 +202,7 @@ def _provide_ends(state: State, base: Base, memory: MemoryParts) -> None:
 
 
 def _provide_memory(state: State, base: Base, memory: MemoryParts) -> None:
-    """What changes a memory."""
+    """The services that change a memory."""
     database, limits = base.database, base.settings.sessions
     state.controls = Controls(database=database, store=memory.store, memory=memory.service, redaction=base.redaction)
     state.compacting = Compacting(
@@ -275,7 +275,7 @@ def _provide_diagnostics(state: State, base: Base, memory: MemoryParts, recall: 
 
 
 def _background(state: State, base: Base, memory: MemoryParts, recall: RecallParts) -> list[Background]:
-    """What works while the service runs, in the order in which it is started."""
+    """The background parts, in the order in which they are started."""
     parts: list[Background | None] = [
         memory.engine,
         recall.indexer,
@@ -291,13 +291,13 @@ def _background(state: State, base: Base, memory: MemoryParts, recall: RecallPar
 def _lifespan(
     state: State, base: Base, tracing: Tracing, background: Sequence[Background]
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """Opens the pool and starts the background; ends both in reverse order."""
+    """A lifespan that opens the pool and starts the background work; ends both in reverse order."""
     auth: Auth = state.auth
     rates: Rates = state.rates
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        async with AsyncExitStack() as ending:  # in reverse order, and each also where another one failed
+        async with AsyncExitStack() as ending:  # in reverse order, and each even if another one failed
             ending.push_async_callback(asyncio.to_thread, tracing.close)
             ending.push_async_callback(base.database.close)
             ending.push_async_callback(base.roles.close)
@@ -316,7 +316,7 @@ def _lifespan(
 
 
 def _tell(_kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None) -> None:
-    """Say why it does not start: of what the server then logs, the first line is all that is kept."""
+    """Log why the service does not start, because of the server's own traceback only the first line is kept."""
     match error:
         case StartError():
             log.error("not_started", error=str(error))
@@ -326,7 +326,7 @@ def _tell(_kind: type[BaseException] | None, error: BaseException | None, _trace
 
 def _registry() -> CollectorRegistry:
     registry = CollectorRegistry()
-    # Without a `_created` series beside every counter.
+    # No `_created` series beside every counter.
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library's own
     ProcessCollector(registry=registry)
     return registry

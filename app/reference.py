@@ -1,4 +1,4 @@
-"""The settings as documents, written from their definitions: .env.example and docs/settings.md (`make env`)."""
+"""Generates .env.example and docs/settings.md from the definitions of the settings (`make env`)."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -33,7 +33,7 @@ The models' keys and addresses are those of the providers' own SDKs: `ANTHROPIC_
 `OPENAI_API_KEY`, `OPENAI_BASE_URL`. Blanks and newlines around them are no part of them.
 """
 
-# What a field's constraints say of its value.
+# The texts of a field's constraints.
 BOUNDS = {
     "ge": "at least {:,}",
     "gt": "over {:,}",
@@ -45,12 +45,12 @@ BOUNDS = {
 
 
 def env_example() -> str:
-    """The text of .env.example: every setting with its default and a line about it, all of them commented out."""
+    """The text of .env.example: every setting with its default and its description, commented out."""
     return "\n".join([EXAMPLE_HEAD, *(_example(head, settings) for head, settings in settings_by_group())])
 
 
 def settings_page() -> str:
-    """The text of docs/settings.md: a table for each group, and one of what the presets set."""
+    """The text of docs/settings.md: a table for each group, and one of the presets."""
     tables = [_table(head, settings) for head, settings in settings_by_group()]
     return "\n".join([PAGE_HEAD, *tables, _preset_table()])
 
@@ -87,7 +87,7 @@ def _quoted(value: str) -> str:
 
 
 def _allowed(field: FieldInfo) -> str:
-    """The values of a closed set, or the bounds of a number or of a text's length; "" where any value will do."""
+    """The values of a closed set, or the bounds of a number or of a text's length; "" if any value is allowed."""
     words = [word for kind in _kinds(field.annotation) for word in _words(kind)]
     if words:
         return ", ".join(f"`{word}`" for word in words)
@@ -106,12 +106,12 @@ def _words(kind: Any) -> tuple[str, ...]:
 
 
 def _kinds(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union; of any other type the type itself."""
+    """The type and its arguments, which for a union are its members."""
     return (annotation,) if get_origin(annotation) is Literal else (annotation, *get_args(annotation))
 
 
 def _default(name: str, field: FieldInfo) -> str:
-    """A default as it would be written in the environment, "" for none. Those of the memory are its rules'."""
+    """A default as written in the environment, "" for none. Those of the memory come from its rules."""
     rule = name.removeprefix(f"{PREFIX}MEMORY__").lower()
     return _written(({"preset": "default"} | COMMON | PRESETS["default"]).get(rule, field.default))
 

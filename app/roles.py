@@ -1,4 +1,4 @@
-"""Who observes, reflects, extracts and makes vectors, as the settings say: a provider's models, or built-in ones."""
+"""Builds observer, reflector, extractor and embedder from the settings: a provider's models, or the built-in ones."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -22,14 +22,14 @@ from app.memory.observer import ModelObserver
 from app.memory.reflector import ModelReflector
 from app.settings import Settings, configured
 
-EMBEDDINGS = "embeddings"  # their guard: what fails there need not fail for the other models of the same provider
+EMBEDDINGS = "embeddings"  # the key of their own guard: other models of the provider may work when they fail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """Observer, reflector and extractor, and what stands behind them (nothing behind the extractive ones).
+    """Observer, reflector and extractor, and the models behind them (none behind the extractive ones).
 
-    ``embedder`` is None where recall is by words alone.
+    ``embedder`` is None if recall is by words alone.
     """
 
     observer: Observer
@@ -37,11 +37,11 @@ class Roles:
     reflector: Reflector
     models: Sequence[Model]
     embedder: GuardedEmbedder | None
-    guards: Mapping[str, Guard]  # by what they stand before
-    told: Sequence[NamedRole]  # what an operator is told of them
+    guards: Mapping[str, Guard]  # by provider, and EMBEDDINGS
+    told: Sequence[NamedRole]  # as the overview shows them
 
     async def close(self) -> None:
-        """End the connections to the providers."""
+        """Close the connections to the providers."""
         embedders = [] if self.embedder is None else [self.embedder]
         await asyncio.gather(*(model.close() for model in self.models), *(found.close() for found in embedders))
 
@@ -58,7 +58,7 @@ def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
         return models[-1]
 
     def both(role: Chosen) -> tuple[Model, Model | None]:
-        """The role's model, and the smaller one where one is configured."""
+        """The role's model, and the smaller one if configured."""
         return build(role.provider, role.model), build(role.provider, role.small_model) if role.small_model else None
 
     observer: Observer = ExtractiveObserver(count=text_tokens)
@@ -82,7 +82,7 @@ def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
 
 
 def _embedder(settings: Settings, guards: dict[str, Guard]) -> GuardedEmbedder | None:
-    """What makes vectors, behind a guard of its own, which joins ``guards``; None where recall is by words alone."""
+    """The embedder, behind a guard of its own, which is added to ``guards``; None if recall is by words alone."""
     if settings.embeddings.provider is None:
         return None
     guards[EMBEDDINGS] = Guard(configured(GuardConfig, settings.embeddings))

@@ -1,4 +1,4 @@
-"""The routes of every domain, and what stands around them."""
+"""Installs the routes of every domain, the OpenAPI document, the error handlers and the middleware."""
 
 from fastapi import FastAPI
 from opentelemetry.trace import Tracer
@@ -61,10 +61,10 @@ CONFIGS = {Field(schema, "config"): MemoryConfig for schema in ("SessionIn", "Re
 
 
 def route(app: FastAPI, settings: Settings, registry: CollectorRegistry, tracer: Tracer) -> None:
-    """The routes, and what stands around them."""
+    """Install all routes and the middleware in ``app``."""
     for router in ROUTERS:
-        app.router.routes.extend(router.routes)  # FastAPI matches those of an included router twice
-    app.router.routes.sort(key=is_frequent, reverse=True)  # they are tried one after the other
+        app.router.routes.extend(router.routes)  # FastAPI matches the routes of an included router twice
+    app.router.routes.sort(key=is_frequent, reverse=True)  # routes are tried one after the other
     documented(app, EXAMPLES, CONFIGS)
     install_console(app)
     install_mcp(app, request_bytes_max=settings.http.request_bytes_max, messages_max=settings.sessions.messages_max)

@@ -1,4 +1,4 @@
-"""What can be set of each part of the service: the fields of one group, with their defaults, bounds and meaning."""
+"""The groups of settings, one for each part of the service: their fields with defaults, bounds and descriptions."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,7 +14,7 @@ class _Group(BaseModel):
 
 
 class ModelSettings(_Group):
-    """Of the observer or the reflector; what is not given is the service's."""
+    """Settings of the observer or the reflector; those not given are the service's."""
 
     provider: Provider | None = Field(None, description="default: PROVIDER")
     model: str | None = Field(None, description="default: MODEL, where the provider is that of PROVIDER")
@@ -75,7 +75,7 @@ class HttpSettings(_Group):
 
     @property
     def origin_list(self) -> list[str]:
-        """As browsers send them: in small letters, without the port that the scheme has anyway (RFC 6454, 6.2)."""
+        """The origins as browsers send them: in lower case, without the scheme's default port (RFC 6454, 6.2)."""
         return [_as_sent(origin) for origin in self.origins.lower().split(",")] if self.origins else []
 
 

@@ -1,7 +1,7 @@
-"""Settings: the one place that reads the environment (style.md 14).
+"""The settings: the one module that reads the environment (style.md 14).
 
-Each domain defines its own small config; here they are composed under ``DAYBOOK_<NAME>``, nested with ``__``. A
-misspelt or wrong setting stops the start with one clear line (api.md, Settings).
+Each domain defines its own small config; the settings are read from ``DAYBOOK_<NAME>``, nested with ``__``. A misspelt
+or wrong setting stops the start with one clear line (api.md, Settings).
 """
 
 import difflib
@@ -52,7 +52,7 @@ PREFIX = "DAYBOOK_"
 
 
 class SettingsError(StartError):
-    """A setting is misspelt or wrong; the text names it."""
+    """A setting is misspelt or wrong; the message names it."""
 
 
 class Settings(BaseSettings):
@@ -61,7 +61,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
         env_nested_delimiter="__",
-        env_ignore_empty=True,  # a folder of no name would be the current one
+        env_ignore_empty=True,  # an empty folder would be the current one
         env_parse_none_str="null",  # off, where that is a value (memory-rules.md, buffer_every)
         extra="forbid",
         frozen=True,
@@ -138,12 +138,12 @@ class Settings(BaseSettings):
 
 
 def is_sendable(key: str) -> bool:
-    """Whether an HTTP header can carry it."""
+    """Whether an HTTP header can carry the key."""
     return re.fullmatch(r"[!-~]([ -~]*[!-~])?", key) is not None
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Read the environment; ``overrides``, options of these names, stand above it unless None.
+    """Read the environment; ``overrides``, from command line options, win over it unless None.
 
     Raises SettingsError: one clear line that names the option or the variable.
     """
@@ -155,13 +155,13 @@ def load_settings(**overrides: Any) -> Settings:
         first = error.errors(include_url=False, include_input=False)[0]
         name = "__".join(str(step) for step in first["loc"])
         name = f"--{name.replace('_', '-')}" if name in given else f"{PREFIX}{name}".upper()
-        # Pydantic measures a key that it does not show as it measures a list.
+        # Pydantic measures a SecretStr as it measures a list, in items.
         told = first["msg"].replace(" items", " characters")
         raise SettingsError(f"{name}: {told}") from None
 
 
 def refuse_unknown(environ: Mapping[str, str]) -> None:
-    """Stop at a ``DAYBOOK_`` variable that no setting reads: a misspelt one would otherwise be silently ignored."""
+    """Raise SettingsError for a ``DAYBOOK_`` variable that no setting reads: a misspelt one would be ignored."""
     known = setting_names()
     for name in environ:
         if name.upper().startswith(PREFIX) and name.upper() not in known:
@@ -176,7 +176,7 @@ def setting_names() -> set[str]:
 
 
 def settings_by_group() -> Iterator[tuple[str, list[tuple[str, FieldInfo]]]]:
-    """The settings as variables: first those without a group, then each group with what it is about."""
+    """The settings as variables, by the description of their group: first those without a group, with ""."""
     fields = Settings.model_fields
     groups = {name: field for name, field in fields.items() if _members(field)}
     yield "", [(f"{PREFIX}{name}".upper(), field) for name, field in fields.items() if name not in groups]
@@ -186,14 +186,14 @@ def settings_by_group() -> Iterator[tuple[str, list[tuple[str, FieldInfo]]]]:
 
 
 def _variables(name: str, field: FieldInfo) -> Iterator[tuple[str, FieldInfo]]:
-    """A setting that is an object can be given as JSON, or key by key."""
+    """The variables of a setting; one that is an object can be given as JSON, or key by key."""
     yield name, field
     for key, own in _members(field).items():
         yield f"{name}__{key}".upper(), own
 
 
 def _members(field: FieldInfo) -> Mapping[str, FieldInfo]:
-    """The settings of a group, or the keys of an object; of a plain setting there are none."""
+    """The settings of a group, or the keys of an object; empty for a plain setting."""
     for kind in (field.annotation, *get_args(field.annotation)):
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return kind.model_fields
@@ -204,11 +204,11 @@ _PASSWORDS = lazy_pattern(r"(?<=://)([^:/?#]*):[^/?#]*@|([?&](?:ssl)?password=)[
 
 
 def without_password(url: str) -> str:
-    """A DSN as it may be shown: neither the user's password nor one among its parameters."""
+    """A DSN that can be shown: without the user's password, or one among its parameters."""
     return _PASSWORDS.sub(lambda found: f"{found[2]}***" if found[2] else f"{found[1]}:***@", url)
 
 
 def configured(kind: type[Config], group: BaseModel, **others: Any) -> Config:
-    """A part's config: each of its fields is the setting of this name in the group, but for the ``others``."""
+    """A part's config: each field is the setting of this name in the group, except for the ``others``."""
     taken = {field.name: getattr(group, field.name) for field in fields(kind) if field.name not in others}
     return kind(**taken, **others)

@@ -1,4 +1,4 @@
-"""Builds what several domains share, and what works in the background: the engine, recall and its index, the sweeps."""
+"""Builds the shared parts and the background work: the engine, recall and its index, the sweeps."""
 
 import os
 import socket
@@ -51,10 +51,10 @@ from app.settings import Settings, configured
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """What the parts of several domains share.
+    """The objects that several domains share.
 
-    ``name``: by which leases and the overview tell this process from others. ``objects`` is None where the bytes of
-    artifacts are in the database.
+    ``name`` identifies this process in leases and in the overview. ``objects`` is None if the bytes of artifacts are in
+    the database.
     """
 
     settings: Settings
@@ -70,7 +70,7 @@ class Base:
 
 
 def build_base(settings: Settings, url: str, *, registry: CollectorRegistry, tracer: Tracer) -> Base:
-    """Raises StartError."""
+    """Build the shared objects. Raises StartError."""
     database = Database(database_config(settings, url))
     return Base(
         settings=settings,
@@ -88,7 +88,7 @@ def build_base(settings: Settings, url: str, *, registry: CollectorRegistry, tra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryParts:
-    """What the rest of the service may ask of the memory, the engine that works on it, and its store."""
+    """The memory's service, for the rest of the app, its engine and its store."""
 
     service: MemoryService
     engine: Engine
@@ -138,7 +138,7 @@ def _stepping(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallParts:
-    """Recall, and what writes its index and its vectors in the background.
+    """Recall, and the background writers of its index and its vectors.
 
     ``vectorizing`` is None if recall is by words alone.
     """

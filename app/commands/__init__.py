@@ -1,1 +1,1 @@
-"""What the commands of ``app/cli.py`` do, each imported when it is called."""
+"""The implementations of the commands of ``app/cli.py``, each imported when it is called."""

@@ -1,4 +1,4 @@
-"""``daybook doctor``: looks at everything the service needs, and says what to do about what is wrong."""
+"""``daybook doctor``: checks everything the service needs, and advises what to do about problems."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
@@ -25,10 +25,10 @@ from app.recall.preparing import HAS_EXTENSION
 from app.roles import build_roles
 from app.settings import Settings, configured
 
-CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, which leases and gaps go by
+CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, which leases and gaps use
 IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"
 LOG_VERBOSITY = "SELECT current_setting('log_error_verbosity')"
-TROUBLED_MAX = 20  # memories told by name
+TROUBLED_MAX = 20  # memories listed by name
 MOUNT = "mount it; if it is a new one, the service begins to use it when it starts"
 PROBE = ModelRequest(system="Answer with the word OK.", prompt="Are you there?", max_output_tokens=64)
 
@@ -41,7 +41,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What one check found; ``advice`` is what to do about it, empty where there is nothing to do."""
+    """The result of one check; ``advice`` is what to do about it, "" if nothing."""
 
     check: str
     verdict: Verdict
@@ -50,7 +50,7 @@ class Finding:
 
 
 def diagnose(settings: Settings, *, redrive: bool) -> list[Finding]:
-    """Every finding. ``redrive`` has the stalled memories tried again. Raises StartError: no database to ask."""
+    """All findings. ``redrive`` retries the stalled memories. Raises StartError: the database cannot be located."""
 
     async def found(database: Location) -> list[Finding]:
         return [finding async for finding in examine(settings, database, redrive=redrive)]
@@ -64,7 +64,7 @@ def diagnose(settings: Settings, *, redrive: bool) -> list[Finding]:
 
 
 async def examine(settings: Settings, database: Location, *, redrive: bool) -> AsyncIterator[Finding]:
-    """Each finding as it is made. A check that needs what a former one found wrong is left out."""
+    """Each finding as it is made. A check is skipped if its precondition failed an earlier one."""
     try:
         async with opened(settings, database) as pool:
             yield await _database(pool, database)
@@ -85,7 +85,7 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
 
 
 async def _without_database(settings: Settings) -> list[Finding]:
-    """What can be looked at in any case."""
+    """The checks that need no database."""
     parts = (_objects(settings), _rates(settings), _models(settings))
     return [finding for part in parts async for finding in part]
 
@@ -161,7 +161,7 @@ async def _objects(settings: Settings) -> AsyncIterator[Finding]:
 
 
 async def _rates(settings: Settings) -> AsyncIterator[Finding]:
-    """The Redis where one is named: while it is away the service goes on, and counts nothing."""
+    """The check of the Redis, if one is configured: while it is away, the service goes on without limits."""
     if settings.rates.redis_url is None:
         return
     check = "rate limit"
@@ -227,13 +227,13 @@ async def _models(settings: Settings) -> AsyncIterator[Finding]:
 
 
 async def _embedded(embedder: GuardedEmbedder) -> None:
-    """A passage first: a server that has to load its model takes longer for that than a query may."""
+    """Embed a passage first, because a server that has to load its model then takes longer than a query may."""
     await embedder.passages([PROBE.prompt])
     await embedder.query(PROBE.prompt)
 
 
 async def _answers(call: Awaitable[object], name: str) -> Finding:
-    """A small call or two, which cost a few tokens."""
+    """Check a model by one or two small calls, which cost a few tokens."""
     try:
         await call
     except ModelError as error:

@@ -1,4 +1,4 @@
-"""``daybook keys``: makes, lists and ends the keys of callers, beside a running service or without one."""
+"""``daybook keys``: creates, lists and revokes API keys, beside a running service or without one."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,7 +24,7 @@ SPAN = lazy_pattern(r"(\d+)([dh])")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A key to be made. ``expires_at`` None: never."""
+    """A key to be created. ``expires_at`` None: never."""
 
     tenant: str
     scopes: Sequence[Access]
@@ -33,7 +33,7 @@ class Wanted:
 
 
 def wanted(*, tenant: str, scopes: Sequence[str], name: str, expires: str | None) -> Wanted:
-    """What was asked for on the command line. Raises StartError."""
+    """The key that the command line asks for. Raises StartError."""
     if len(name) > NAME_CHARS_MAX or not name.isprintable():
         raise StartError(f"a name is at most {NAME_CHARS_MAX} printable characters")
     unknown = [scope for scope in scopes if scope not in set(Access)]
@@ -49,7 +49,7 @@ def wanted(*, tenant: str, scopes: Sequence[str], name: str, expires: str | None
 
 
 def expiry(text: str, now: datetime) -> datetime:
-    """``90d`` or ``12h`` from now, or a date or time, in UTC where it has no zone. Raises StartError."""
+    """``90d`` or ``12h`` from now, or a date or time, in UTC if it has no zone. Raises StartError."""
     try:
         if span := SPAN.fullmatch(text):
             return now + (timedelta(days=int(span[1])) if span[2] == "d" else timedelta(hours=int(span[1])))
@@ -64,10 +64,10 @@ def expiry(text: str, now: datetime) -> datetime:
 
 
 def create(settings: Settings, asked: Wanted) -> tuple[str, ApiKey]:
-    """A new key: its secret, which is stored hashed and never shown again, and what is stored. Raises StartError."""
+    """A new key: its secret, which is stored only as a hash, and the stored key. Raises StartError."""
     secret = new_secret()
     key_id = id_of(secret)
-    assert key_id is not None  # noqa: S101 - it was made so
+    assert key_id is not None  # noqa: S101 - a new secret has one
 
     async def insert(store: KeyStore) -> ApiKey:
         return await store.insert(
@@ -88,7 +88,7 @@ def listed(settings: Settings, tenant: str | None) -> list[ApiKey]:
 
 
 def revoke(settings: Settings, key_id: str, tenant: str | None) -> ApiKey:
-    """The key as it is now. Raises StartError: there is none."""
+    """Revoke a key; returns it. Raises StartError: there is none."""
     key = _with_store(settings, lambda store: store.revoke(key_id, tenant))
     if key is None:
         raise StartError(f"there is no key {key_id}{f' of tenant {tenant}' if tenant else ''}: see 'daybook keys list'")
@@ -96,7 +96,7 @@ def revoke(settings: Settings, key_id: str, tenant: str | None) -> ApiKey:
 
 
 def line(key: ApiKey) -> str:
-    """A key in one line, without what would open anything."""
+    """A key in one line, without its secret."""
     used = "never used" if key.last_used_at is None else f"used {_told(key.last_used_at)}"
     scopes = ",".join(key.scopes)
     return "  ".join([key.id, key.tenant, scopes, _state(key, datetime.now(UTC)), used, key.name]).rstrip()

@@ -1,4 +1,4 @@
-"""Brings the database up to this version's schema: ``daybook migrate``, and what ``daybook serve`` begins with."""
+"""Migrates the database to this version's schema, for ``daybook migrate`` and at the start of ``daybook serve``."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ log = structlog.get_logger("daybook")
 
 
 def migrate(settings: Settings, *, secured_for: str | None = None) -> None:
-    """Bring the database up to this version's schema; then secure it for a role, where asked to.
+    """Migrate the database to this version's schema, then secure it for the role ``secured_for``, if given.
 
     Raises StartError.
     """
@@ -28,7 +28,7 @@ def migrate(settings: Settings, *, secured_for: str | None = None) -> None:
 
 
 async def prepare(settings: Settings, database: Location) -> None:
-    """What ``serve`` begins with: migrates where it may, and looks whether the server will do. Raises StartError."""
+    """Prepare the database for ``serve``: migrate it, if allowed, and check the server. Raises StartError."""
     config = database_config(settings, database.url)
     if settings.migrate == "auto":
         await _upgrade(settings, database)

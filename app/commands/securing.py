@@ -1,7 +1,7 @@
 """Row-level security: ``daybook migrate --row-level-security ROLE`` (docs/security.md, docs/decisions/0033).
 
 Postgres then shows a role that does not own the tables only the rows of the tenant that the transaction names
-(``app/kit/db.py``), whatever a statement forgets to ask. The service's own work names every tenant.
+(``app/kit/db.py``), even if a statement forgets to filter by tenant. Background work names every tenant.
 """
 
 import asyncio
@@ -14,13 +14,13 @@ from app.kit.db import EVERY_TENANT, TENANT_SETTING, DatabaseConfig, Tx, connect
 from app.kit.errors import StartError, first_line
 from app.recall.preparing import GUARDED_FUNCTION, GUARDED_SIGNATURE
 
-# To change its policies locks a table, on which the service may be at work. Each table has a transaction of its own:
-# who holds a lock and waits for no other is in no deadlock. While a lock is waited for, everybody else waits behind it:
-# so the wait is short, and as long a pause follows before the next try. It is longer than ``deadlock_timeout``, 1 s,
-# after which Postgres ends an autovacuum that stands in the way.
+# Changing policies locks a table that the service may be using. Each table has a transaction of its own: one that holds
+# a single lock cannot deadlock. All others queue behind a lock that is waited for: so the wait is short, and a pause as
+# long follows before the next try. It is longer than ``deadlock_timeout``, 1 s, after which Postgres cancels an
+# autovacuum that blocks it.
 LOCK_SECONDS: Final = 1.5
 ONE_AT_A_TIME: Final = (
-    "SELECT pg_advisory_xact_lock(7235013)"  # of two GRANTs at once one fails, at a row of a catalogue
+    "SELECT pg_advisory_xact_lock(7235013)"  # of two concurrent GRANTs one fails, at a row of a catalogue
 )
 TRIES_MAX: Final = 20
 
@@ -35,16 +35,17 @@ GROUP BY t.table_name ORDER BY t.table_name
 
 NAMED = f"(SELECT current_setting('{TENANT_SETTING}', true))"
 
-# By which column a row belongs to a tenant, and the table that knows its tenant, which is read by a view: that has the
-# rights of its owner. The memory comes first: a row with both columns may have no session, and would be everybody's.
+# The column by which a row belongs to a tenant, and the table with that tenant, which is read by a view, because a view
+# has the rights of its owner. The memory comes first: a row with both columns may have no session, and would be visible
+# to every tenant.
 OWNERS = {"memory_id": "memories", "session_id": "sessions"}
 
 
 async def secure(config: DatabaseConfig, role: str) -> list[str]:
-    """Make the policies anew, table by table, and let ``role`` use the tables. Answers the statements.
+    """Recreate the policies, table by table, and grant ``role`` the use of the tables. Returns the statements.
 
-    Raises StartError if there is no such role, if the user of the database lacks a right, or if a table is never free.
-    What was done before stays, and a table keeps its policies until it has new ones.
+    Raises StartError if there is no such role, if the user of the database lacks a right, or if a table stays locked.
+    Completed steps are kept, and a table keeps its old policies until it has new ones.
     """
     try:
         async with connected(config.url) as connection:
@@ -57,7 +58,7 @@ async def secure(config: DatabaseConfig, role: str) -> list[str]:
 
 
 async def _steps(connection: Tx, role: str) -> list[Sequence[str]]:
-    """The statements, by what is done at once. The role gets its rights once each table has its policies."""
+    """The statements, grouped by transaction. The role gets its rights last, when each table has its policies."""
     try:
         names = "SELECT quote_ident($1)::regrole::text, quote_ident(current_schema())"
         quoted, schema = await connection.fetchrow(names, role)
@@ -73,7 +74,7 @@ async def _steps(connection: Tx, role: str) -> list[Sequence[str]]:
 
 
 async def _patiently(connection: Tx, statements: Sequence[str]) -> None:
-    """Execute the statements at once, again and again while a table is locked. Raises StartError."""
+    """Execute the statements in one transaction, retrying while a table is locked. Raises StartError."""
     for left in reversed(range(TRIES_MAX)):
         try:
             await _at_once(connection, statements)
@@ -86,7 +87,7 @@ async def _patiently(connection: Tx, statements: Sequence[str]) -> None:
 
 
 async def _at_once(connection: Tx, statements: Sequence[str]) -> None:
-    """In one transaction. Raises LockNotAvailableError where a table is locked for longer than it waits."""
+    """Execute the statements in one transaction. Raises LockNotAvailableError after LOCK_SECONDS of waiting."""
     async with connection.transaction():
         await connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
         for statement in (ONE_AT_A_TIME, *statements):
@@ -108,16 +109,16 @@ def _policies(table: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _own(table: str, columns: Sequence[str]) -> str:
-    """Whether a row is the named tenant's, as a test for NULL.
+    """The SQL condition that a row is the named tenant's, written as a test for NULL.
 
-    Nearly every row that is looked at is. Postgres expects so of such a test; of a comparison it would expect one row
-    in two hundred, and sort a session rather than read it from its end (docs/decisions/0044).
+    Nearly every row that is read is. Postgres estimates so for such a test; for a comparison it estimates one row in
+    two hundred, and would sort a session instead of reading it from its end (docs/decisions/0044).
     """
     return f"CASE WHEN {_owner(table, columns)} = {NAMED} THEN true END IS NOT NULL"
 
 
 def _owner(table: str, columns: Sequence[str]) -> str:
-    """Whose a row is: the named tenant's too if it comes in the same statement as its session, which it cannot see."""
+    """The SQL of a row's tenant: the named one if the same statement inserts its session, which it cannot see yet."""
     if "tenant" in columns:
         return "tenant"
     column = next(column for column in OWNERS if column in columns)
@@ -126,7 +127,7 @@ def _owner(table: str, columns: Sequence[str]) -> str:
 
 
 def _grants(role: str, schema: str) -> tuple[str, ...]:
-    """Rights are given on views as on tables, but what is written into one its owner writes: they are for reading."""
+    """The grants. Views are for reading only, because a write through a view has the rights of its owner."""
     views = ", ".join(f"{owner}_tenants" for owner in OWNERS.values())
     return (
         f"GRANT USAGE ON SCHEMA {schema} TO {role}",

@@ -1,4 +1,4 @@
-"""Runs the service: the database and its schema first, then one process or several, in reverse at the end."""
+"""``daybook serve``: starts the database, migrates it, runs one or several processes, and stops all in reverse."""
 
 import asyncio
 import gc
@@ -35,19 +35,19 @@ from app.settings import Settings, configured
 
 log = structlog.get_logger("daybook")
 
-# How long a thread may keep the interpreter from the event loop, which asks for it anew after each wait: the built-in
-# memory observes in threads. With Python's own 5 ms the p95 of an append beside such work is twice as long.
+# The GIL's switch interval: how long a thread may keep the event loop from the GIL. The built-in memory observes in
+# threads. With Python's default of 5 ms the p95 of an append beside such work is twice as long.
 SWITCH_SECONDS = 0.0005
-# The garbage collector runs once in so many objects that were made and kept. At Python's own 700 it runs many times in
-# one step of the memory, each hundredth time over all that was made since the start (docs/benchmarks/profile.md).
+# The garbage collector's threshold: net allocations per run. At Python's default of 700 it runs many times in one step
+# of the memory, each hundredth time over all objects made since the start (docs/benchmarks/profile.md).
 GARBAGE_EVERY = 10_000
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
-WORKER_SECONDS = 60  # for one of several processes to start, or to answer, on a machine that is busy
-WORKER_SPARE_SECONDS = 4  # for one to end, beyond what its requests and then its steps get: 26 of an orchestrator's 30
+WORKER_SECONDS = 60  # for a worker process to start, or to answer a ping, on a busy machine
+WORKER_SPARE_SECONDS = 4  # for a worker to end, beyond the time of its requests and steps: 26 of an orchestrator's 30
 
 
 class Keys(StrEnum):
-    """Whether callers need a key; the value is what the log says."""
+    """Whether callers need a key; the value is the text in the log."""
 
     NONE = "local mode, no key needed"
     UNUSABLE = "key needed, and none is valid: run 'daybook keys create'"
@@ -65,17 +65,17 @@ def serve(settings: Settings) -> None:
         asyncio.run(prepare(settings, database))
         keys = asyncio.run(_keys(settings, database))
         _refuse_open_host(settings, keys)
-        create_app(settings, database)  # what keeps it from being built is told here, and not by each worker
+        create_app(settings, database)  # so that an error of building it is reported here, and not by each worker
         _tell(settings, database, keys)
         if settings.workers == 1:
-            with held(*ENDINGS):  # until uvicorn's handlers are in place, and what it began can end
+            with held(*ENDINGS):  # until uvicorn's handlers are in place, so that what it began is stopped
                 _run(_served(settings, database))
         else:
             _supervise(settings, _served(settings, database))
 
 
 def _run(config: uvicorn.Config) -> None:
-    """Serve by this process."""
+    """Serve in this process."""
     try:
         uvicorn.Server(config).run()
     except SystemExit as ended:
@@ -125,28 +125,27 @@ def _served(settings: Settings, database: Location) -> uvicorn.Config:
 
 
 def _grace(settings: Settings) -> int:
-    """Seconds for the answers that are owed at the end; then again as many for the steps of the memory."""
+    """Seconds to finish running requests at shutdown; the steps of the memory then get as many again."""
     return round(settings.engine.grace_seconds) + 1
 
 
 def _supervise(settings: Settings, config: uvicorn.Config) -> None:
-    """Serve by several processes on one socket."""
+    """Serve with several processes on one socket."""
     if not Supervisor(config, end_seconds=2 * _grace(settings) + WORKER_SPARE_SECONDS).serve():
         raise StartError("a worker process could not start; its log says why")
 
 
 def worker_app(settings: Settings, database: Location) -> FastAPI:
-    """The service as one process runs it, made within that process once uvicorn's signal handlers are in place.
+    """The app of one process, built in that process after uvicorn's signal handlers are in place.
 
-    At the end uvicorn waits for the answers it still owes. Streams of events, which never end by themselves, are told
-    to end before that.
+    At shutdown uvicorn waits for running requests. Event streams, which never end by themselves, are ended before that.
     """
     log_to_stderr(settings)
     sys.setswitchinterval(SWITCH_SECONDS)
     _end_with_parent()
     app = create_app(settings, database)
     gc.set_threshold(GARBAGE_EVERY)
-    gc.freeze()  # what is there now stays; to look through it again and again holds all requests up (profile.md)
+    gc.freeze()  # objects made until now stay; scanning them again and again would delay all requests (profile.md)
     diagnostics: DiagnosticsService = app.state.diagnostics
     for ending in ENDINGS:
         _call_first(ending, diagnostics.leave)
@@ -156,7 +155,7 @@ def worker_app(settings: Settings, database: Location) -> FastAPI:
 
 
 def _call_first(ending: signal.Signals, called: Callable[[], None]) -> None:
-    """At this signal, before the handler that it has now."""
+    """At this signal, call ``called`` before the present handler."""
     handler = signal.getsignal(ending)
 
     def first(number: int, frame: FrameType | None) -> None:
@@ -168,7 +167,7 @@ def _call_first(ending: signal.Signals, called: Callable[[], None]) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that supervises it was killed: it would hold the socket for ever."""
+    """End this process when its supervisor was killed, because it would hold the socket for ever."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -181,12 +180,12 @@ def _end_with_parent() -> None:
 
 
 def _leave(_signal: int, _frame: object) -> None:
-    """Before and after uvicorn's own handlers: leave through every ``finally``, so that the database is stopped."""
+    """The handler before and after uvicorn's: exit through every ``finally``, so that the database is stopped."""
     raise SystemExit(0)
 
 
 async def _keys(settings: Settings, database: Location) -> Keys:
-    """Which keys there are."""
+    """Whether the database or the settings have keys, and a valid one."""
     if settings.bootstrap_key is not None:
         return Keys.VALID
     async with opened(settings, database) as pool:
@@ -205,10 +204,10 @@ def _refuse_open_host(settings: Settings, keys: Keys) -> None:
 
 
 def _free_port(settings: Settings) -> int:
-    """The port; of 0 one that the system chooses.
+    """The port to bind; for 0 a free one. Raises StartError if it is taken.
 
-    It is looked at before a database is started for nothing. Uvicorn binds it later, and tells in no line that it is
-    taken, or which one was chosen.
+    Checked before a database is started in vain. Uvicorn binds it later, and reports neither a taken port in one line
+    nor the chosen one.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:

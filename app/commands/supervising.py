@@ -1,7 +1,7 @@
-"""Several processes on one socket: one that ends or hangs is replaced, whatever the others are at.
+"""Supervises several processes on one socket: replaces one that ends or hangs, whatever the others do.
 
-Signals, the pings and how a process is started are uvicorn's. What its supervisor does by waiting is done here by
-looking twice a second (docs/decisions/0057-*).
+Signals, pings and the start of processes are uvicorn's. Where its supervisor blocks, this one polls twice a second
+(docs/decisions/0057-*).
 """
 
 import signal
@@ -20,23 +20,23 @@ from app.kit.signals import held
 log = structlog.get_logger("daybook")
 
 AGAIN_SECONDS = 5.0
-LOOK_SECONDS = 0.05  # at those that are to end, when nothing else is left to do
+LOOK_SECONDS = 0.05  # between polls of processes that are to end, when nothing else is left to do
 
 
 class Worker(Process):
-    """One process, and what is known of it."""
+    """A worker process and its health."""
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket]) -> None:
         super().__init__(config, sockets)
         self.began = time.monotonic()
         self.has_served = False
         self.ends_until = 0.0  # when it is killed, if it was told to end
-        self.ended_at = 0.0  # when it was first seen to have
-        self.known_at = 0.0  # when it was asked what it answered last
-        self._asked: float | None = None  # since when an answer is waited for
+        self.ended_at = 0.0  # when it was first seen dead
+        self.known_at = 0.0  # when the last answered ping was sent
+        self._asked: float | None = None  # when the unanswered ping was sent
 
     def is_well(self, now: float) -> bool:
-        """Whether it lives and has answered in time. It is asked, and not waited for."""
+        """Whether it lives and has answered its pings in time. Sends one if none is open, and does not wait."""
         if not self.process.is_alive():
             self.ended_at = self.ended_at or now
             return False
@@ -47,16 +47,16 @@ class Worker(Process):
             elif self.parent_conn.poll(0):
                 self.has_served = self.parent_conn.recv() or self.has_served
                 self.known_at, self._asked = self._asked, None
-        except (OSError, EOFError):  # it has just ended
+        except (OSError, EOFError):  # the process has just ended
             return False
         return self._asked is None or now - self._asked < self.config.timeout_worker_healthcheck
 
 
 class Supervisor(Multiprocess):
-    """Processes that serve. SIGHUP replaces one after the other, SIGTTIN and SIGTTOU make it one more or less.
+    """The worker processes. SIGHUP replaces one after the other, SIGTTIN adds one, SIGTTOU removes one.
 
-    A process that is told to end has ``end_seconds``, then it is killed. In the place of one that never served, or
-    could not be started, another is started ``again_seconds`` after it.
+    A process that is told to end has ``end_seconds``, then it is killed. A process that never served, or could not be
+    started, is replaced ``again_seconds`` after its start.
     """
 
     def __init__(self, config: uvicorn.Config, *, end_seconds: float, again_seconds: float = AGAIN_SECONDS) -> None:
@@ -64,16 +64,16 @@ class Supervisor(Multiprocess):
         self._end_seconds = end_seconds
         self._again_seconds = again_seconds
         self._workers: list[Worker] = []
-        self._old: list[Worker] = []  # to be replaced though they are well
-        self._next: Worker | None = None  # takes the place of the first of them once it serves
+        self._old: list[Worker] = []  # well, but to be replaced by a rolling restart
+        self._next: Worker | None = None  # replaces the first of them once it serves
         self._leaving: list[Worker] = []
-        self._has_served = False  # any process, ever: then what keeps another from it may pass
+        self._has_served = False  # any process, ever: a later failure to start may then be temporary
         self._has_given_up = False
 
     def serve(self) -> bool:
-        """Serve until told to end. False if it gave up before that, as no process could serve.
+        """Serve until told to end. False if it gave up before that, because no process could serve.
 
-        Raises StartError: the system lets none be started.
+        Raises StartError: the system could not start a process.
         """
         try:
             self.run()
@@ -91,7 +91,7 @@ class Supervisor(Multiprocess):
             raise StartError("a worker process could not be started; the log says why")
 
     def keep_subprocess_alive(self) -> None:
-        """Look at each once, and wait for none."""
+        """Poll each process once, without waiting, and replace those that are not well."""
         now = time.monotonic()
         self._see_off(now)
         ill = [worker for worker in self._workers if not worker.is_well(now)]
@@ -106,7 +106,7 @@ class Supervisor(Multiprocess):
         self._roll(now)
 
     def restart_all(self) -> None:
-        """Replace every process, also those that have only just been started."""
+        """Begin a rolling restart of every process, also those that have just been started."""
         self._old = list(self._workers)
         self._drop_next()
 
@@ -132,11 +132,11 @@ class Supervisor(Multiprocess):
     def _started(self) -> Worker | None:
         try:
             worker = Worker(self.config, self.sockets)
-            ensure_running()  # which lets SIGINT through, where it has first to start the tracker
-            with held(signal.SIGINT):  # a terminal's goes to every process; each lets it through once it can take it
+            ensure_running()  # before ``held``, because starting the tracker unblocks SIGINT
+            with held(signal.SIGINT):  # a terminal sends it to every process; a worker unblocks it when it is ready
                 worker.start()
-        except OSError as error:  # no room for a process, or for files of one
-            log.error("worker_not_started", error=str(error))  # noqa: TRY400 - what is to be known is in the line
+        except OSError as error:  # too many processes or open files
+            log.error("worker_not_started", error=str(error))  # noqa: TRY400 - the line says enough
             return None
         return worker
 
@@ -147,10 +147,10 @@ class Supervisor(Multiprocess):
             return
         log.warning("worker_replaced", pid=worker.pid, exit_code=worker.exitcode)
         self._workers[self._workers.index(worker)] = fresh
-        self._kill(worker)  # it may hang
+        self._kill(worker)  # it may still run, and hang
 
     def _roll(self, now: float) -> None:
-        """Replace the next of those that are well, once the last has ended: there is never more than one too many."""
+        """Take the next step of a rolling restart. A replacement starts once the last old process has ended."""
         self._old = [worker for worker in self._old if worker in self._workers]
         if not self._old:
             self._drop_next()

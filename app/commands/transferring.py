@@ -1,4 +1,4 @@
-"""``daybook export`` and ``daybook import``: one session to a file and back, with a progress bar."""
+"""``daybook export`` and ``daybook import``: write a session to a file, and read one, with a progress bar."""
 
 import asyncio
 import os
@@ -23,16 +23,16 @@ from app.transfer.importing import Importing
 
 
 def export_session(settings: Settings, *, tenant: str, key: str, path: Path | None) -> int:
-    """Write a session to a file (None: stdout); answers the lines. Raises TransferError, and leaves no half file.
+    """Write a session to a file (None: stdout); returns the lines. Raises TransferError, and leaves no partial file.
 
-    What is there and is no file, as a pipe or a device, is written into.
+    A path that exists and is no regular file, such as a pipe or a device, is written into.
     """
     export = partial(_export, settings, tenant, key)
     try:
         if path is None:
             with open(sys.stdout.fileno(), "wb", closefd=False) as file:
                 return asyncio.run(export(file))
-        target = Path(os.path.realpath(path))  # a link stays one
+        target = Path(os.path.realpath(path))  # so that a link is not replaced by the file
         if target.exists() and not target.is_file():
             with target.open("wb") as file:
                 return asyncio.run(export(file))
@@ -53,7 +53,7 @@ def _replaced(target: Path, export: Callable[[BinaryIO], Coroutine[Any, Any, int
 
 
 def import_session(settings: Settings, *, tenant: str, key: str, path: Path) -> int:
-    """Make a session of a file; answers the rows. Raises TransferError, and then nothing was imported."""
+    """Import a session from a file; returns the rows. Raises TransferError: nothing was imported."""
     return asyncio.run(_import(settings, tenant, key, path))
 
 
