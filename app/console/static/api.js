@@ -1,13 +1,13 @@
-// The service's HTTP contract as the console uses it. The key is kept in the session storage only.
+// The client of the service's HTTP API. The key is kept in the session storage only.
 
 const KEY = "daybook-key";
-export const REFUSED = "daybook-key-refused"; // an event of the window: the key is none, or no longer one
+export const REFUSED = "daybook-key-refused"; // an event of the window: the key is missing, or no longer valid
 
 const AWAY = { detail: "the service does not answer" };
 const ANSWER_MS = 30_000;
-const AWAY_MS = 2_000; // then a stream is asked for again
-const [GONE_MS, GONE_MS_MAX] = [5_000, 60_000]; // and that of a session that is not there: each time after twice as long
-const SILENT_MS = 45_000; // of a stream: the service says something every 15 s
+const AWAY_MS = 2_000; // before a stream is requested again
+const [GONE_MS, GONE_MS_MAX] = [5_000, 60_000]; // the same for a missing session, doubled each time
+const SILENT_MS = 45_000; // after which a stream counts as dead: the service sends something every 15 s
 
 class Problem extends Error {
   constructor(status, body) {

@@ -1,5 +1,5 @@
-// The operator's page: a list of sessions, the whole service, and one session in the light of its memory. Which of them
-// is in the URL's hash.
+// The operator's console: the list of sessions, the overview of the service, and one session with its memory. The URL's
+// hash selects the page.
 
 import { html, render, useEffect, useRef, useState } from "./html.js";
 import { REFUSED, get, key, mayChange } from "./api.js";

@@ -1,4 +1,4 @@
-// The compiled context in any format, its segments coloured by how long each stays the same.
+// Shows the compiled context in any format, its segments coloured by how long each stays unchanged.
 
 import { html, useState } from "./html.js";
 import { get, session } from "./api.js";
@@ -7,7 +7,7 @@ import { Notice, Text, count, useLoaded } from "./parts.js";
 
 const FORMATS = ["neutral", "anthropic", "openai", "openai-responses", "gemini", "text"];
 
-// Asked for as a moment of the past: else the agent's next call would be compared with this one.
+// Requested for a past moment: otherwise the agent's next call would be compared with this one.
 export function ContextView({ name, memory }) {
   const [format, setFormat] = useState("anthropic");
   const now = { as_of_version: memory.log.version, as_of_seq: memory.cursor.last_seq };

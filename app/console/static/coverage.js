@@ -1,4 +1,4 @@
-// The coverage map as a picture: which part of the notes stands for which messages.
+// Draws the coverage map: which note stands for which messages.
 
 import { html } from "./html.js";
 

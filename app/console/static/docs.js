@@ -1,4 +1,4 @@
-// The API's document to read and to try, with the key that the console was given in this tab.
+// Swagger UI for the OpenAPI document, with the key that the console has in this tab.
 
 import { key } from "./api.js";
 

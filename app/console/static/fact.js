@@ -1,4 +1,4 @@
-// One fact: since when it holds, whose word it is, what it rests on; corrected, ended and deleted by hand.
+// Shows one fact with its validity, author and sources; it can be corrected, ended and deleted.
 
 import { html, useState } from "./html.js";
 import { call, mayChange } from "./api.js";

@@ -1,4 +1,4 @@
-// What is known of the session's resource, by category: what holds, and what held.
+// The facts of the session's resource by category, current and past.
 
 import { html, useEffect, useRef, useState } from "./html.js";
 import { call, mayChange, resource, some } from "./api.js";

@@ -1,11 +1,11 @@
-// The fields of a form: what can be chosen; times and numbers of messages in them, and back.
+// Form fields: options, and conversion of times and message numbers to field values and back.
 
 import { html } from "./html.js";
 
 export const Options = ({ of, chosen, label = (value) => value }) =>
   of.map((value) => html`<option value=${value} selected=${value === chosen}>${label(value)}</option>`);
 
-// In the reader's own zone, as far as a field shows it: to the minute.
+// In the reader's own zone, to the minute, as a field shows it.
 export function toField(text) {
   if (!text) return "";
   const at = new Date(text);

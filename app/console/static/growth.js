@@ -1,4 +1,4 @@
-// Tokens by message, from what the lists tell. Pure.
+// Computes the tokens of messages and notes by message, for the chart. Pure.
 
 // The version that was the newest when message `seq` was the last: versions are oldest first.
 function versionAt(versions, seq) {

@@ -1,6 +1,6 @@
-// Elements written as templates. htm gives what is static in one again each time, and Preact hangs the tree on it in which
-// it was first drawn, from which all later ones are reached: each message that came took memory for good. So nothing is
-// kept (`this[0]` is what htm reads for that).
+// Elements as templates, without htm's cache of static ones: Preact links from a cached element to the tree in which it
+// was first drawn, and from that to all later trees, so that each message would leak memory. `this[0]` turns the cache
+// off.
 
 import htm from "./vendor/htm.js";
 import { h } from "./vendor/htm-preact.js";

@@ -1,4 +1,4 @@
-// The log as the model sees it, each line linked to the messages it cites; notes can be edited and deleted.
+// Shows the log as the model sees it, each line linked to the messages it cites; notes can be edited and deleted.
 
 import { html, useState } from "./html.js";
 import { all, call, mayChange, session } from "./api.js";

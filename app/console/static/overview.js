@@ -1,13 +1,13 @@
-// The whole service: whether it is ready, what waits, works and fails, and what it costs. Looks again every 5 seconds.
+// The overview of the service: readiness, queue, failures and cost, refreshed every 5 seconds.
 
 import { html, useState } from "./html.js";
 import { get, key } from "./api.js";
 import { Figure, Notice, ago, count, dollars, many, pageOf, short, useLooks, when, worded, zone } from "./parts.js";
 import { wanting } from "./wanting.js";
 
-const KEPT_MAX = 120; // looks that the curve shows: ten minutes
+const KEPT_MAX = 120; // samples that the curve shows: ten minutes
 const AT_WORK = ["buffering", "observing", "reflecting"];
-const WAITS = ["due", ...AT_WORK, "backing_off", "stalled", "paused"]; // what is idle has only a time to be looked at
+const WAITS = ["due", ...AT_WORK, "backing_off", "stalled", "paused"]; // not "idle", which waits for nothing
 const WIDTH = 1000;
 
 const kept = []; // {at, tokens}: of this tab and its key, also while a session is shown

@@ -1,4 +1,4 @@
-// Small parts that several views use.
+// Small components and formatting functions that several views use.
 
 import { html, useEffect, useRef, useState } from "./html.js";
 

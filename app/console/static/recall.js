@@ -1,4 +1,4 @@
-// Whether something can be found: in a session, or in all sessions of its resource.
+// Searches by recall, in a session or in all sessions of its resource.
 
 import { html, useState } from "./html.js";
 import { call, key, resource, session } from "./api.js";
@@ -8,7 +8,7 @@ import { Source } from "./sources.js";
 
 const KINDS = ["messages", "observations", "facts"];
 const NEIGHBOURS = [0, 1, 2, 5];
-const LIMITS = [20, 100]; // the service answers no more
+const LIMITS = [20, 100]; // the service's maximum is 100
 const score = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
 let last = null; // the last search of this tab: who followed a hit and comes back finds it again

@@ -1,4 +1,4 @@
-// Calls of the observer and the reflector: what they cost, how long they took, what became of them.
+// Lists the calls of the observer and the reflector with cost, latency and outcome.
 
 import { html, useState } from "./html.js";
 import { session, some } from "./api.js";

@@ -1,5 +1,5 @@
-// How far the page is scrolled, kept with each entry of the tab's history: the browser would go back there before what was
-// there is asked for, and end at the top.
+// Keeps the scroll position with each entry of the tab's history, because the browser would restore it before the
+// content is loaded, and end at the top.
 
 const DRAWN_MS = 3000;
 const KEPT_MS = 100;

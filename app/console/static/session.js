@@ -1,4 +1,4 @@
-// One session: how its memory stands, and its views. Looks again whenever an event tells of something.
+// One session: the state of its memory, and its views, refreshed at each event.
 
 import { html, useEffect, useRef, useState } from "./html.js";
 import { call, get, listen, mayChange, session } from "./api.js";

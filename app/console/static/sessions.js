@@ -1,4 +1,4 @@
-// The list of sessions, with where the memory of each stands.
+// The list of sessions, with the status of each memory.
 
 import { html, useEffect, useState } from "./html.js";
 import { some } from "./api.js";

@@ -1,9 +1,9 @@
-// What something rests on, as links to the messages.
+// The sources of a fact or a hit, as links to the messages.
 
 import { html } from "./html.js";
 import { inTimeline, numbers, pageOf } from "./parts.js";
 
-// Numbers that follow each other are told as one range.
+// Consecutive numbers become one range.
 function ranges(seqs) {
   const found = [];
   for (const seq of [...seqs].sort((one, other) => one - other)) {

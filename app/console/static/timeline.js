@@ -1,4 +1,4 @@
-// Messages and the notes made of them, side by side, newest first; tokens over time as a chart.
+// Shows messages beside the notes made of them, newest first, and a chart of tokens over time.
 
 import { html, useEffect, useMemo, useRef, useState } from "./html.js";
 import uPlot from "./vendor/uplot.js";

@@ -1,4 +1,4 @@
-// The log through time: a slider over its versions, what each changed, and the log as it was.
+// The history of the log: a slider over its versions, the changes of each, and the log as it was.
 
 import { html, useEffect, useState } from "./html.js";
 import { all, get, session } from "./api.js";

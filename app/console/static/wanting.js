@@ -1,8 +1,8 @@
-// What of the overview wants an operator's attention, the worst first, each in one sentence. Pure.
+// Finds what in the overview needs an operator's attention, the worst first, each in one sentence. Pure.
 
 import { ago, many, worded } from "./parts.js";
 
-const LATE_SECONDS = 60; // work that is due begins within the sweep's few seconds where workers are free
+const LATE_SECONDS = 60; // due work begins within the sweep's few seconds if workers are free
 const memories = (number) => many(number, "memory", "memories");
 
 // Roles by the circuit that is open: several stand behind that of their provider.
