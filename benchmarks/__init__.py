@@ -1,1 +1,1 @@
-"""What Daybook is measured by: programs over the running service, no part of it."""
+"""The benchmarks: programs that measure the running service, and are no part of it."""

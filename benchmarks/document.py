@@ -1,4 +1,4 @@
-"""The documents that benchmarks write their figures into."""
+"""Writes the figures of benchmarks into documents."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ REGION = re.compile(r"(?<=<!-- figures -->\n).*?(?=<!-- end of figures -->)", re
 
 
 def write_figures(document: Path, text: str, figures: Any) -> None:
-    """``text`` into the region of the document that is for figures, and ``figures`` as JSON beside the document."""
+    """Write ``text`` into the document's region for figures, and ``figures`` as JSON beside the document."""
     document.with_suffix(".json").write_bytes(orjson.dumps(figures, option=orjson.OPT_INDENT_2) + b"\n")
     document.write_text(with_figures(document.read_text(encoding="utf-8"), text), encoding="utf-8")
 
@@ -25,7 +25,7 @@ def with_figures(document: str, text: str) -> str:
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Its lines; the first column to the left, the others to the right."""
+    """The lines of a table; the first column left-aligned, the others right-aligned."""
     yield _line(headings)
     yield _line(["---"] + ["---:"] * (len(headings) - 1))
     yield from map(_line, rows)

@@ -1,9 +1,9 @@
-"""Whether appends and contexts keep their latency while the observer is down: ``python -m benchmarks.down``.
+"""Measures the latency of appends and contexts while the observer is down: ``python -m benchmarks.down``.
 
-Phases with a healthy model (A) and with one whose calls hang until their time-out (B) take turns in one run, so that
-what else the machine does meets both. Each phase has sessions of its own and the same conversation. At the end of a
-phase B ``/memory`` tells the lag; then the model returns, and the time is taken until every memory has caught up,
-with nobody asking for it.
+Phases with a healthy model (A) and with one whose calls hang until their time-out (B) alternate in one run, so that
+other load on the machine affects both. Each phase has sessions of its own and the same conversation. At the end of a
+phase B the lag is read from ``/memory``; then the model returns, and the time until every memory has caught up by
+itself is measured.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ CATCH_UP_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lag:
-    """What ``/memory`` tells of a session at the end of a phase, and how long it then took to catch up."""
+    """The state of a session's memory at the end of a phase, and how long it then took to catch up."""
 
     status: str
     attempts: int
@@ -47,7 +47,7 @@ class Lag:
 
 
 async def converse(service: Running, key: str, phase: str, timings: Timings, *, seconds: float) -> None:
-    """Append a turn, get the context, and again."""
+    """Append a turn and get the context, repeatedly."""
     talk = plain_talk(10_000)
     end = time.monotonic() + seconds
     for start in range(0, len(talk), TURN):
@@ -58,7 +58,7 @@ async def converse(service: Running, key: str, phase: str, timings: Timings, *, 
 
 
 async def caught_up(service: Running, key: str) -> Json:
-    """``/memory`` once it has nothing to do and has observed something; nobody asks the memory to."""
+    """``/memory`` once it is idle and has observed something, without a request to do so."""
 
     def done(memory: Json) -> bool:
         return bool(memory["status"] == "idle" and memory["cursor"]["observed_seq"] > 0)

@@ -1,8 +1,8 @@
-"""Whether an append and a context cost the same in a full database as in an empty one, and the sweep too.
+"""Compares the latency of appends, contexts and the sweep in a full database with that in an empty one.
 
-``make bench-growth``: N messages in N/100 sessions beside a database with as many sessions as are asked about. Rounds
-of both take turns in one run, so that what else the machine does meets both: the ratios count, not the milliseconds.
-What is found goes into docs/benchmarks/growth.*.
+``make bench-growth``: N messages in N/100 sessions, beside a database with only the sessions that are requested. Rounds
+of both alternate in one run, so that other load on the machine affects both: the ratios count, not the milliseconds.
+The figures go into docs/benchmarks/growth.*.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from benchmarks.timing import show
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "benchmarks" / "growth.md"
 EACH = 100  # messages of a session
-ASKED = 100  # sessions that are appended to and read, in either database: in the full one spread over all of it
+ASKED = 100  # sessions that are appended to and read, in either database; in the full one spread over all of it
 SESSIONS_OF_ONE_FILL = 10_000
 LOOKS = 50
 TABLES = ("messages", "message_terms", "sessions", "memories")
@@ -47,7 +47,7 @@ FROM pg_class WHERE relname = ANY($1::text[]) ORDER BY relname
 """
 
 
-# As recall's indexer would have left it: else it works meanwhile, in the process that is measured.
+# As recall's indexer would leave it; otherwise it would work meanwhile, in the process that is measured.
 TERMS = """
 INSERT INTO message_terms (session_id, seq, segment, length, length_before, role, created_at, terms)
 SELECT session_id, seq, 0, tokens, tokens_before, role, created_at, to_tsvector('simple', parts->0->>'text')
@@ -57,7 +57,7 @@ FROM messages WHERE session_id = ANY($1::uuid[])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """Milliseconds of the middle request, each a median over the rounds; ``ratio`` that of each round's two."""
+    """Milliseconds of the median request, as medians over the rounds; ``ratio``: the median of each round's ratio."""
 
     operation: str
     empty_p50_ms: float
@@ -83,7 +83,7 @@ Table: TypeAlias = tuple[str, list[str], list[list[Any]]]
 
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
-    """Title, headings and rows of each."""
+    """The tables, each as title, headings and rows."""
     title = f"{found['messages']:,} messages"
     yield title, ["operation", "empty p50 ms", "full p50 ms", "ratio"], [[*one.values()] for one in found["latency"]]
     yield "Sizes", ["table", "rows", "row bytes", "index bytes"], [[*one.values()] for one in found["sizes"]]
@@ -91,7 +91,7 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
 
 
 def write(found: dict[str, Any], document: Path) -> None:
-    """The figures into the document, and the same as JSON."""
+    """Write the figures into the document, and as JSON."""
     lines = ["", *markdown_table(("machine", ""), list(found["machine"].items()))]
     for title, columns, rows in tables(found):
         lines += ["", f"### {title}", "", *markdown_table(columns, [[_cell(value) for value in row] for row in rows])]
@@ -139,7 +139,7 @@ async def _fill(dsn: str, keys: list[str]) -> None:
 
 
 async def _compare(asked: list[tuple[Server, list[str]]], *, rounds: int, seconds: float) -> list[Ratio]:
-    """``asked``: which sessions of which service, the empty one's first."""
+    """Measure both services in turn. ``asked``: the services with their sessions, the empty one first."""
     loop = asyncio.get_running_loop()
     found: dict[str, list[list[float]]] = defaultdict(list)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as sender:
@@ -173,7 +173,7 @@ def _ratio(operation: str, pairs: list[list[float]]) -> Ratio:
 
 
 async def _look(dsn: str) -> float:
-    """Milliseconds of one look for what is due, the middle of many, where nothing is: all memories are idle."""
+    """The median milliseconds of the query for due memories when none is due."""
     connection = await asyncpg.connect(dsn)
     taken = []
     for _ in range(LOOKS):
@@ -185,7 +185,7 @@ async def _look(dsn: str) -> float:
 
 
 async def _sizes(dsn: str) -> list[dict[str, Any]]:
-    """Bytes of a row with what belongs to it on its table's pages, and of its entries in the indexes."""
+    """Bytes per row of each table, on its pages and in its indexes."""
     connection = await asyncpg.connect(dsn)
     await connection.execute("ANALYZE")
     rows = await connection.fetch(SIZES, list(TABLES))

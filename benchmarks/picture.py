@@ -1,4 +1,4 @@
-"""Pictures of figures (matplotlib, of the dependency group ``bench``)."""
+"""Draws figures with matplotlib, from the dependency group ``bench``."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from typing import Any
 
 @contextmanager
 def drawing(path: Path, *shape: int, size: tuple[float, float], **options: Any) -> Iterator[tuple[Any, Any]]:
-    """A figure and its panels, ``shape`` being their rows and columns; written to ``path`` after the block."""
+    """A figure and its panels, in the rows and columns of ``shape``; written to ``path`` after the block."""
     import matplotlib as mpl
 
     mpl.use("svg")

@@ -1,7 +1,7 @@
-"""What row-level security costs: ``python -m benchmarks.row_level_security``.
+"""Measures the cost of row-level security: ``python -m benchmarks.row_level_security``.
 
-Two services on one database, one as its owner and one as a role that Postgres shows a tenant at a time, are asked in
-turns, so that what else the machine does meets both. Sessions are half of other tenants.
+Two services on one database, one as its owner and one as a role under row-level security, are measured in turn, so that
+other load on the machine affects both. The database also holds sessions of another tenant.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ SETTINGS = {
     "DAYBOOK_RECALL__INDEX_LOOK_SECONDS": "0.1",
     "DAYBOOK_RECALL__INDEX_SHARE": "1",
 }
-SOUGHT = "07919"  # which one message has
+SOUGHT = "07919"  # a word of one message
 UNINDEXED = "SELECT (SELECT count(*) FROM messages) > (SELECT count(*) FROM message_terms)"
 
 
 async def prepared(dsn: str) -> str:
-    """The owner's DSN of a database in which the role is known."""
+    """Fill and secure a database; returns its owner's DSN."""
     url = await clone(dsn, NAME)
     connection = await asyncpg.connect(url)
     await connection.execute(
@@ -58,7 +58,7 @@ async def prepared(dsn: str) -> str:
 
 
 async def indexed(url: str) -> None:
-    """Wait until every message can be found."""
+    """Wait until every message is in the search index."""
     connection = await asyncpg.connect(url)
     await until(partial(connection.fetchval, UNINDEXED), not_, seconds=300)
     await connection.close()

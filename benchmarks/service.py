@@ -1,4 +1,4 @@
-"""A Daybook of the benchmark's own, and what a benchmark asks of it over HTTP."""
+"""Starts a service for a benchmark, and sends requests to it."""
 
 import subprocess
 import sys
@@ -16,16 +16,16 @@ from tests.journeys.processes import free_port, surroundings
 
 START_SECONDS_MAX, STOP_SECONDS_MAX, ANSWER_SECONDS_MAX = 120.0, 30.0, 120.0
 LOOK_SECONDS = 0.1
-WAIT_MS = 60_000  # for the memory, which has minutes in a real conversation
+WAIT_MS = 60_000  # for the memory, which in a real conversation has minutes
 MESSAGES_MAX = 100  # of one append
 T = TypeVar("T")
 
 
 @contextmanager
 def running_service(settings: Mapping[str, str]) -> Iterator[httpx2.Client]:
-    """A client of a service on an empty database, with this environment beside our own; it ends with us.
+    """A client of a service on an empty database, with these settings added to our environment; ended with the block.
 
-    Raises RuntimeError where it ends at once, TimeoutError where it does not answer.
+    Raises RuntimeError if the service ends at once, TimeoutError if it does not answer.
     """
     leave_when_told()
     with tempfile.TemporaryDirectory(prefix="daybook-bench-") as folder:
@@ -46,7 +46,7 @@ def running_service(settings: Mapping[str, str]) -> Iterator[httpx2.Client]:
 def wait_until_ready(
     process: "subprocess.Popen[bytes]", client: httpx2.Client, *, look_seconds: float = LOOK_SECONDS
 ) -> None:
-    """Raises RuntimeError where the process ends instead, TimeoutError where it does not answer."""
+    """Raises RuntimeError if the process ends instead, TimeoutError if it does not answer."""
     wait_until(
         lambda: process.poll() is not None or _is_ready(client), seconds=START_SECONDS_MAX, look_seconds=look_seconds
     )
@@ -55,7 +55,7 @@ def wait_until_ready(
 
 
 def wait_until(holds: Callable[[], bool], *, seconds: float, look_seconds: float = LOOK_SECONDS) -> None:
-    """Looks again and again. Raises TimeoutError once so many seconds have passed without it."""
+    """Poll until ``holds`` is true. Raises TimeoutError after ``seconds``."""
     until = time.monotonic() + seconds
     while not holds():
         if time.monotonic() >= until:
@@ -64,7 +64,7 @@ def wait_until(holds: Callable[[], bool], *, seconds: float, look_seconds: float
 
 
 def ask(http: httpx2.Client, method: str, path: str, *, json: Any = None, **query: Any) -> Any:
-    """The body of the answer. Raises RuntimeError, with what it says, for one that is no success."""
+    """The body of the answer. Raises RuntimeError, with the body, if it is no success."""
     answer = http.request(method, path, json=json, params=query)
     if not answer.is_success:
         raise RuntimeError(f"{method} {answer.request.url}: {answer.status_code} {answer.text}")
@@ -72,7 +72,7 @@ def ask(http: httpx2.Client, method: str, path: str, *, json: Any = None, **quer
 
 
 def batches(messages: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Messages as many at a time as one append takes."""
+    """The messages in batches of one append."""
     for begin in range(0, len(messages), MESSAGES_MAX):
         yield messages[begin : begin + MESSAGES_MAX]
 

@@ -1,4 +1,4 @@
-"""What a benchmark shows while it runs and at its end."""
+"""Progress bars and tables on the terminal."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +15,7 @@ def table(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) ->
 
 
 def show(tables: Iterable[Table], *, file_width: int) -> None:
-    """Print tables as wide as the terminal; ``file_width`` characters wide where the output goes into a file."""
+    """Print tables as wide as the terminal, or ``file_width`` characters wide if the output goes into a file."""
     console = Console(width=None if Console().is_terminal else file_width)
     for shown in tables:
         console.print(shown)

@@ -1,4 +1,4 @@
-"""Latencies, gathered by what was asked in which phase, and told as a table and as JSON."""
+"""Collects latencies by phase and operation, and shows them as a table and as JSON."""
 
 import json
 import time
@@ -31,18 +31,18 @@ class Timings:
         return list(dict.fromkeys(operation for _, operation in self._measured))
 
     def compared(self, operation: str, before: str, after: str) -> dict[str, dict[str, float]]:
-        """What two phases took, by their names, and the ``ratio`` of the second to the first."""
+        """The figures of two phases, by their names, and the ``ratio`` of the second to the first."""
         one, other = self._summary(before, operation), self._summary(after, operation)
         return {before: one, after: other, "ratio": {name: other[name] / one[name] for name in PERCENTILES}}
 
     def _summary(self, phase: str, operation: str) -> dict[str, float]:
-        """Requests, and their p50 and p95 in ms."""
+        """The number of requests, and their p50 and p95 in ms."""
         found = self._measured[phase, operation]
         return {"requests": len(found), "p50_ms": median(found), "p95_ms": quantiles(found, n=20)[-1]}
 
 
 def show_compared(title: str, found: Mapping[str, Mapping[str, Any]], before: str, after: str) -> None:
-    """``found``: by operation, as ``Timings.compared`` answers it."""
+    """Print a table. ``found``: by operation, as ``Timings.compared`` returns it."""
     rows = [
         [operation, name, values[before][name], values[after][name], values["ratio"][name], values[after]["requests"]]
         for operation, values in found.items()

@@ -1,1 +1,1 @@
-"""What a conversation costs, turn by turn, with and without Daybook, under the providers' prefix caches."""
+"""The cost of a conversation, turn by turn, with and without Daybook, under the providers' prefix caches."""

@@ -64,11 +64,11 @@ def replay_all(talks: Sequence[Conversation], configs: Mapping[str, dict[str, An
         def replay(of: tuple[Conversation, str]) -> Replayed:
             return daybook(http, *of, configs[of[1]], lambda _: progress.advance(task))
 
-        return found + list(pool.map(replay, product(talks, configs)))  # none begins any more where one fails
+        return found + list(pool.map(replay, product(talks, configs)))  # if one fails, no other begins
 
 
 def _led_to(server: ModelServer) -> dict[str, str]:
-    """The settings of a service whose memory asks ``server``."""
+    """The settings of a service whose memory calls ``server``."""
     return {
         **server.environment(),
         "DAYBOOK_PROVIDER": ANTHROPIC.provider.value,
@@ -93,7 +93,7 @@ def _ended(talk: Conversation, name: str, turns: Sequence[Turn]) -> Replayed:
 
 
 def write_all(replays: Sequence[Replayed]) -> None:
-    """The figures into the document, the same as JSON, and a picture of the first conversation."""
+    """Write the figures into the document and as JSON, and a picture of the first conversation."""
     first = replays[0].conversation
     title = f"{first.kind} {first.name}: {SCHEMES[DRAWN_SCHEME].models.actor}, {DRAWN_SCHEME}"
     own = [one for one in replays if one.conversation.name == first.name]

@@ -1,4 +1,4 @@
-"""A request of the Anthropic format as the blocks that its cache sees, and those of agents without Daybook."""
+"""Splits requests of the Anthropic format into cacheable blocks, and builds the requests of agents without Daybook."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ SYSTEM = RULE * (SYSTEM_TOKENS // text_tokens(RULE))
 
 
 def payload_blocks(payload: dict[str, Any]) -> tuple[Block, ...]:
-    """The blocks of a context with ``format=anthropic``, breakpoints where it set ``cache_control``."""
+    """The blocks of a context with ``format=anthropic``; those with ``cache_control`` are breakpoints."""
     return tuple(_payload_blocks(payload))
 
 
@@ -43,14 +43,14 @@ def _counted(text: str, extra: int, *, is_breakpoint: bool) -> Block:
 
 
 def full_history(conversation: Conversation) -> Iterator[Request]:
-    """All that was said, with breakpoints after the system prompt and at the end."""
+    """Requests with the whole history, with breakpoints after the system prompt and at the end."""
     blocks = [_said(message) for message in conversation.messages]
     for call in conversation.calls:
         yield _request(conversation, call, [], blocks[: call.stop])
 
 
 def window(conversation: Conversation, *, recall: bool = False) -> Iterator[Request]:
-    """The newest messages of 8,000 tokens; ``recall`` puts what resembles the question into the system prompt."""
+    """Requests with the newest 8,000 tokens; ``recall`` adds messages like the question to the system prompt."""
     blocks = [_said(message) for message in conversation.messages]
     words = [frozenset(terms(block.text)) for block in blocks]
     for call in conversation.calls:
@@ -74,12 +74,12 @@ def _recalled(earlier: Sequence[Block], words: Sequence[frozenset[str]], asked: 
 
 
 def _fitting(blocks: Sequence[Block], budget: int) -> int:
-    """Where the newest blocks of a budget begin; the newest is always among them."""
+    """The index of the first of the newest blocks that fit the budget; the newest one always counts."""
     return len(blocks) - max(1, _within(blocks[::-1], budget))
 
 
 def _within(blocks: Sequence[Block], budget: int) -> int:
-    """How many blocks from the first on a budget holds."""
+    """The number of blocks, from the first on, that fit the budget."""
     for count, block in enumerate(blocks):
         budget -= block.tokens
         if budget < 0:

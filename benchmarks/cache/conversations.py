@@ -1,4 +1,4 @@
-"""The real conversations beside the project (../shared/data), each as messages to post and questions about them."""
+"""Loads the real conversations beside the project (../shared/data) as messages to post, with questions about them."""
 
 import gzip
 import json
@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 from app.sessions.model import Role
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
-TOOLS_BYTES_MIN = 40_000  # of a transcript: shorter ones are over before anything is condensed
-# Transcripts carry no times: an agent at work calls a tool every so often.
+TOOLS_BYTES_MIN = 40_000  # of a transcript: shorter ones end before anything is condensed
+# Transcripts have no times: a tool call every TOOLS_EVERY is assumed.
 TOOLS_BEGIN, TOOLS_EVERY = datetime(2026, 3, 2, 9, tzinfo=UTC), timedelta(seconds=20)
 ADVERSARIAL = 5  # LoCoMo's category of questions that have no answer, and so no evidence
 
@@ -22,7 +22,7 @@ Rows: TypeAlias = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """``messages`` as they are posted, their seqs are 1, 2, 3 ...; ``evidence`` are the seqs each question rests on."""
+    """``messages`` as they are posted, with seqs 1, 2, 3 ...; ``evidence`` are the seqs that answer each question."""
 
     name: str
     kind: str
@@ -31,7 +31,7 @@ class Conversation:
 
     @property
     def calls(self) -> Iterator[slice]:
-        """What is new at each call of the actor, who answers what a user said or a tool gave back."""
+        """The new messages at each call of the actor, which answers a user or a tool result."""
         begin = 0
         for at, message in enumerate(self.messages, start=1):
             answered = at == len(self.messages) or self.messages[at]["role"] == Role.ASSISTANT
@@ -41,7 +41,7 @@ class Conversation:
 
 
 def chosen(*, per_kind: int | None) -> list[Conversation]:
-    """The first so many of each kind, None: all. Raises FileNotFoundError where the data is not here."""
+    """The first ``per_kind`` of each kind, None: all. Raises FileNotFoundError if the data is missing."""
     kinds = (longmemeval(), locomo(), tools())
     return [one for kind in kinds for one, _ in zip(kind, range(per_kind or 10_000), strict=False)]
 
@@ -59,7 +59,7 @@ def locomo() -> Iterator[Conversation]:
 
 
 def longmemeval_rows(data: Path) -> Iterator[tuple[str, Rows]]:
-    """Each conversation by its name, as the lines of the files have it; so the next."""
+    """Each conversation with its name, as the rows of the files."""
     with gzip.open(data / "longmemeval" / "messages.jsonl.gz") as file:
         for name, rows in groupby(map(json.loads, file), key=lambda row: str(row["conversation"])):
             yield name, list(rows)
@@ -75,7 +75,7 @@ def question_rows(data: Path, source: str) -> Rows:
 
 
 def tools() -> Iterator[Conversation]:
-    """Transcripts of agents with many calls, the longest first; only shapes that carry whole conversations."""
+    """Transcripts of agents with many calls, the longest first; only from sources with whole conversations."""
     lines = (DATA / "tools" / "conversations.jsonl").read_text(encoding="utf-8").splitlines()
     for line in sorted((line for line in lines if len(line) >= TOOLS_BYTES_MIN), key=len, reverse=True):
         row = json.loads(line)

@@ -1,4 +1,4 @@
-"""What of a conversation's evidence can be read in its context: the measure of what a threshold forgets."""
+"""Measures how much of a conversation's evidence its context holds, and so what a threshold forgets."""
 
 import re
 from collections import defaultdict
@@ -18,17 +18,17 @@ SPEAKER = re.compile(r"^(?:user|assistant): ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """Of one question the share of its evidence that a context holds; ``noted``: by a line of the log alone."""
+    """The share of a question's evidence that a context holds; ``noted``: by a line of the log alone."""
 
     covered: float
     noted: float
 
 
 def held(conversation: Conversation, blocks: Sequence[Block]) -> Iterator[Held]:
-    """Per question.
+    """The share for each question.
 
-    An evidence turn is noted if a line of the log that cites it holds at least half of its content words, and covered
-    if it is noted or stands there itself.
+    An evidence turn is noted if a line of the log that cites it has at least half of its content words, and covered if
+    it is noted or in the context itself.
     """
     shown = {SPEAKER.sub("", block.text) for block in blocks if not block.text.startswith(SYSTEM)}
     lines = cited_words([block.text.removeprefix(SYSTEM) for block in blocks if block.text.startswith(SYSTEM)])
@@ -45,7 +45,7 @@ def is_noted(text: str, lines: Sequence[frozenset[str]]) -> bool:
 
 
 def items_of(log: str) -> tuple[Item, ...]:
-    """The lines of a log, read as the service reads those of a model."""
+    """The lines of a log, parsed as the service parses a model's."""
     return parse(f"<observations>\n{log}\n</observations>").items
 
 

@@ -1,6 +1,6 @@
-"""Who observes in the benchmark: no model, but answers as long as a model's, computed from the prompt it would get.
+"""The benchmark's observer and reflector: answers as long as a model's, computed from the prompt without a model.
 
-The extractive memory chooses the lines and its reflector brings them to an eighth of what was said, the share that is
+The extractive memory chooses the lines and its reflector reduces them to an eighth of the messages, the share that is
 usual for models (issue "context compiler", the simulation it quotes). Prompt and answer are counted as a model's.
 """
 

@@ -1,4 +1,4 @@
-"""Cost and size of the context by turn, as a picture."""
+"""Draws cost and size of the context by turn."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -19,7 +19,7 @@ DRAWN = (
 
 
 def draw(replays: Sequence[Replayed], scheme: Scheme, *, title: str, path: Path) -> None:
-    """The replays of one conversation, one line for each strategy that is drawn."""
+    """Draw the replays of one conversation, one line for each strategy in DRAWN."""
     with drawing(path, 1, 2, size=(13, 5)) as (figure, (cost, size)):
         for replayed in replays:
             if replayed.strategy in DRAWN:

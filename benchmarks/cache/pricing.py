@@ -1,8 +1,8 @@
-"""What a provider bills for a request when it caches prefixes: a pure model of both schemes.
+"""A pure model of what providers bill for a request with prefix caching, in the schemes of Anthropic and OpenAI.
 
 Sources: Anthropic's documents on prompt caching (entries are written at breakpoints only and found by looking back at
 most 20 blocks from one, each use renews their time to live), OpenAI's on automatic caching (the longest common prefix
-in steps of 128 tokens, from 1,024 on). Prices per token are those of the list, see ``rates.py``.
+in steps of 128 tokens, from 1,024 on). For prices per token see ``rates.py``.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ FIVE_MINUTES, ONE_HOUR = timedelta(minutes=5), timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A block of a request as the provider caches it; ``text`` is all of it that counts for being the same."""
+    """A block of a request as the provider caches it; blocks with the same ``text`` are the same."""
 
     text: str
     tokens: int
@@ -39,14 +39,14 @@ class Request:
 
     @property
     def prefix_tokens(self) -> int:
-        """Up to and with the last breakpoint; 0 where there is none."""
+        """The tokens up to and including the last breakpoint; 0 without one."""
         sums = accumulate(block.tokens for block in self.blocks)
         return max((upto for block, upto in zip(self.blocks, sums, strict=True) if block.breakpoint), default=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Billed:
-    """The tokens of a request by what they cost: plain input, read from the cache, written to it."""
+    """The tokens of a request by price: plain input, cache reads, cache writes."""
 
     plain: int
     read: int = 0
@@ -68,7 +68,7 @@ class Rates:
 
 class Cache(Protocol):
     def bill(self, request: Request) -> Billed:
-        """What this request costs after those before it; the requests come in the order of their times."""
+        """Bill this request, given the earlier ones; requests come in the order of their times."""
         ...
 
 
@@ -79,7 +79,7 @@ class NoCache:
 
 @dataclass(slots=True, kw_only=True)
 class AnthropicCache:
-    """One conversation's share of the cache. An entry is a prefix, by its digest, and when it is forgotten."""
+    """The cache of one conversation. An entry is the digest of a prefix and the time at which it expires."""
 
     ttl: timedelta = FIVE_MINUTES
     prefix_tokens_min: int = PREFIX_TOKENS_MIN
@@ -94,7 +94,7 @@ class AnthropicCache:
         sums = list(accumulate(block.tokens for block in request.blocks))
         hit = max((self._found(prefixes, mark, request.at) for mark in marks), default=-1)
         cacheable = [mark for mark in marks if sums[mark] >= self.prefix_tokens_min]
-        # What lies within a prefix that was read is not written anew, only kept if it was there.
+        # A prefix within the one that was read is not written, only renewed if it was cached.
         kept = [mark for mark in cacheable if mark > hit or self._is_live(prefixes[mark], request.at)]
         for at in [*kept, *([hit] if hit >= 0 else [])]:
             self._until[prefixes[at]] = request.at + self.ttl
@@ -113,7 +113,7 @@ class AnthropicCache:
 
 @dataclass(slots=True, kw_only=True)
 class OpenAICache:
-    """Automatic caching: no breakpoints, and nothing extra for writing."""
+    """Automatic caching: without breakpoints, and without a price for writes."""
 
     ttl: timedelta = FIVE_MINUTES
     _live: list[Request] = field(default_factory=list)
@@ -127,7 +127,7 @@ class OpenAICache:
 
 
 def shared_tokens(left: Request, right: Request) -> int:
-    """Tokens of the common beginning, within the first block that differs too."""
+    """The tokens of the common prefix, including that of the first block that differs."""
     pairs = list(zip(left.blocks, right.blocks, strict=False))
     same = list(takewhile(lambda pair: pair[0].text == pair[1].text, pairs))
     whole = sum(block.tokens for _, block in same)
@@ -139,7 +139,7 @@ def shared_tokens(left: Request, right: Request) -> int:
 
 
 def _digests(blocks: Sequence[Block]) -> Iterator[bytes]:
-    """The digest of each prefix; the length goes in too, so that where a block ends is part of what it is."""
+    """The digest of each prefix; it includes the lengths, so that different block boundaries give different digests."""
     running = hashlib.sha256()
     for block in blocks:
         content = block.text.encode()

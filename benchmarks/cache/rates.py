@@ -1,4 +1,4 @@
-"""Prices per token of named models, from the list that genai-prices carries with it. No network."""
+"""Prices per token of the benchmark's models, by the price list in the package genai-prices. No network."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ import genai_prices
 from app.llm.port import Provider
 from benchmarks.cache.pricing import Rates
 
-SAMPLE_TOKENS = 1_000  # small enough to stand in the lowest tier of every list price
+SAMPLE_TOKENS = 1_000  # small enough for the lowest tier of every list price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
-    """Who answers the user, and who observes and reflects."""
+    """The model that answers the user (``actor``), and the one that observes and reflects (``memory``)."""
 
     provider: Provider
     actor: str
@@ -24,7 +24,7 @@ OPENAI = Models(provider=Provider.OPENAI, actor="gpt-5.4", memory="gpt-5-mini")
 
 
 def rates(provider: Provider, model: str, *, hour: bool) -> Rates:
-    """``hour``: writing for one hour, not five minutes. Raises LookupError for a model the list does not know."""
+    """The prices; ``hour``: of cache writes for one hour, not five minutes. Raises LookupError: an unknown model."""
     plain = _usd(provider, model, input_tokens=SAMPLE_TOKENS)
     written = "cache_write_1h_tokens" if hour else "cache_write_tokens"
     return Rates(

@@ -1,4 +1,4 @@
-"""A conversation through the running service, one context per call of the actor, as its agent would have it."""
+"""Replays a conversation through the running service, with one context per call of the actor."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class MemoryCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A call of the actor, and those of the memory since the one before. ``epoch`` is None where nobody tells it."""
+    """A call of the actor, and the memory's calls since the one before. ``epoch`` is None for the baselines."""
 
     request: Request
     epoch: str | None = None
@@ -41,9 +41,9 @@ class Agent:
         self._path = f"/sessions/{session}"
 
     def replay(self, conversation: Conversation, config: dict[str, Any]) -> Iterator[Turn]:
-        """The turns as they are made, their memory's calls still missing: see ``replayed``.
+        """The turns as they are made, without the memory's calls: see ``replayed``.
 
-        The service's clock does not see the days between two talks, so the gap is told it by a ``cache_ttl`` of 0.
+        The service's clock does not see the days between two chats, so a ``cache_ttl`` of 0 stands for such a gap.
         """
         self._ask("PUT", "", json={"config": config})
         before: datetime | None = None
@@ -65,7 +65,7 @@ class Agent:
         return Turn(request=Request(at=now, blocks=payload_blocks(answer["payload"])), epoch=answer["cache"]["epoch"])
 
     def runs(self) -> Iterator[tuple[datetime, MemoryCall]]:
-        """Every call of the observer and the reflector with its time by the service's clock."""
+        """The calls of observer and reflector with their times by the service's clock."""
         cursor: str | None = None
         while True:
             more = {"cursor": cursor} if cursor else {}
@@ -86,7 +86,7 @@ class Agent:
 def replayed(
     agent: Agent, conversation: Conversation, config: dict[str, Any], *, on_turn: Callable[[Turn], None]
 ) -> list[Turn]:
-    """Every turn with the memory's calls that its messages caused, told apart by when they were made.
+    """Every turn with the memory's calls that its messages caused, assigned by their times.
 
     An append waits until the memory is idle, so a call between two contexts belongs to the second.
     """

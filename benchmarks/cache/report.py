@@ -1,4 +1,4 @@
-"""The figures as a table on the terminal, as Markdown for the document and as JSON."""
+"""Formats the figures as tables for the terminal, as Markdown for the document and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -29,7 +29,7 @@ Row = tuple[str, ...]
 
 
 def by_kind(replays: Sequence[Replayed]) -> Mapping[str, Mapping[str, list[Replayed]]]:
-    """Kind of conversation, then strategy, both in the order in which they were chosen."""
+    """The replays by kind of conversation, then strategy, both in the order in which they were chosen."""
     kinds = dict.fromkeys(replayed.conversation.kind for replayed in replays)
     return {
         kind: {
@@ -65,7 +65,7 @@ def tables(replays: Sequence[Replayed]) -> Iterator[Table]:
 
 
 def markdown(replays: Sequence[Replayed]) -> str:
-    """Every table under its title."""
+    """All tables, each with its title."""
     lines: list[str] = []
     for title, found in _titled(replays):
         lines += ["", f"### {title}", "", *markdown_table(HEADINGS, found)]

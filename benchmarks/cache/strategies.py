@@ -1,4 +1,4 @@
-"""What is compared: agents that keep their own history, and Daybook in each preset and at a row of thresholds."""
+"""The strategies that are compared: agents with a history of their own, and Daybook by preset and by thresholds."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the turns of a conversation cost under one provider's scheme: values in, figures out."""
+"""Computes the cost of replayed conversations under a provider's scheme. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from benchmarks.cache.strategies import PLAIN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheme:
-    """How one provider caches, and whose prices count."""
+    """The cache of one provider, and the models whose prices count."""
 
     cache: Callable[[], Cache]
     models: Models
@@ -55,7 +55,7 @@ def _rates(model: str, models: Models, *, hour: bool) -> Rates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """A conversation by one strategy; ``held`` is what its last context has of each question's evidence."""
+    """A conversation by one strategy; ``held`` is the share of each question's evidence in its last context."""
 
     conversation: Conversation
     strategy: str
@@ -65,7 +65,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """One turn. ``memory_usd`` are the calls of observer and reflector before it."""
+    """The price of one turn. ``memory_usd`` is for the calls of observer and reflector before it."""
 
     tokens: int
     billed: Billed
@@ -75,10 +75,10 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """One strategy over some conversations. US dollars are for input, and for all of the memory's own calls.
+    """One strategy over some conversations. US dollars are for the actor's input, and all of the memory's calls.
 
-    ``prefix_read``: of the prefix that the call before left in the cache, how much was read from it, over calls of the
-    same epoch while it was warm. None where nothing was to be measured.
+    ``prefix_read``: the share of the previous call's cached prefix that was read, over calls of the same epoch while
+    the cache was warm. None if there was nothing to measure.
     """
 
     actor_usd: float
@@ -111,7 +111,7 @@ def prices(replayed: Replayed, scheme: Scheme) -> Iterator[Price]:
 
 
 def figures(replays: Sequence[Replayed], scheme: Scheme) -> Figures:
-    """Of one strategy; every conversation has a cache of its own."""
+    """The figures of one strategy; every conversation has a cache of its own."""
     each = [list(prices(replayed, scheme)) for replayed in replays]
     paid = [price for some in each for price in some]
     kept = [share for replayed, some in zip(replays, each, strict=True) for share in warm_reads(replayed.turns, some)]
@@ -129,7 +129,7 @@ def figures(replays: Sequence[Replayed], scheme: Scheme) -> Figures:
 
 
 def warm_reads(turns: Iterable[Turn], paid: Iterable[Price]) -> Iterator[tuple[int, int]]:
-    """What was read of the prefix of the call before, and its size, between activations and while it was warm."""
+    """The tokens read of the previous call's prefix, and its size, within an epoch while the cache was warm."""
     for (before, _), (turn, price) in pairwise(zip(turns, paid, strict=True)):
         prefix = before.request.prefix_tokens
         warm = turn.request.at - before.request.at <= FIVE_MINUTES

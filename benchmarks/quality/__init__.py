@@ -1,1 +1,1 @@
-"""How much of what is later asked about a conversation can be read in its compiled context."""
+"""Measures how much of what is later asked about a conversation its compiled context holds."""

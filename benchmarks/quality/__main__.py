@@ -1,4 +1,4 @@
-"""``make eval``: real conversations told to a service, and what is asked of them later; into docs/eval.*."""
+"""``make eval``: posts real conversations to a service, measures it by questions about them, and writes docs/eval.*."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,7 +55,7 @@ class Part(StrEnum):
     VECTORS = "vectors"  # retrieval with the embeddings that are named
     CONTEXT = "context"
     FACTS = "facts"
-    ANSWERS = "answers"  # asks a model, whose key is set
+    ANSWERS = "answers"  # calls a model, so it needs a key
 
 
 def main(  # noqa: PLR0913, PLR0917 - the options of a command
@@ -129,7 +129,7 @@ def _told(data: Path, locomo: int | None, longmemeval: int | None, split: Split 
 
 
 def runnable(asked: list[Part] | None, provider: Provider, embeddings: EmbeddingProvider | None) -> list[Part]:
-    """Those that are asked for, else all that can be run; says what those want that cannot. Raises BadParameter."""
+    """The requested parts, else all that can run; prints why others cannot. Raises BadParameter."""
     wanting = {}
     if provider is Provider.EXTRACTIVE:
         wanting[Part.ANSWERS] = "part answers wants a model: set ANTHROPIC_API_KEY or OPENAI_API_KEY"
@@ -146,7 +146,7 @@ def runnable(asked: list[Part] | None, provider: Provider, embeddings: Embedding
 def retrieval(
     told: Sequence[Talk], ledger: Ledger, *, lanes: int, embeddings: EmbeddingProvider | None = None
 ) -> list[Searched]:
-    """Every question about every talk; by words alone, or by the vectors of ``embeddings`` too."""
+    """Search for every question about every talk, by words alone, or by the vectors of ``embeddings`` too."""
     shape = TypeAdapter(Searched)
     chosen = [talk for talk in told if talk.questions]
     part = Part.RETRIEVAL if embeddings is None else Part.VECTORS
@@ -160,7 +160,7 @@ def retrieval(
 
 
 def _embedding(provider: EmbeddingProvider | None) -> dict[str, str]:
-    """Vectors as soon as there can be any, and waited for as long as it takes."""
+    """Settings that make vectors as soon as possible, and wait for a query's vector as long as it takes."""
     if provider is None:
         return {}
     return {
@@ -173,7 +173,7 @@ def _embedding(provider: EmbeddingProvider | None) -> dict[str, str]:
 
 
 def context(chosen: Sequence[Talk], ledger: Ledger, *, lanes: int) -> list[Measured]:
-    """Every talk by every method at every budget."""
+    """Measure the contexts of every talk by every method at every budget."""
     shape = TypeAdapter(Measured)
     measured = [one for talk in chosen for one in baselines(talk)]
     for budget in BUDGETS:
@@ -189,7 +189,7 @@ def context(chosen: Sequence[Talk], ledger: Ledger, *, lanes: int) -> list[Measu
 
 
 def facts(chosen: Sequence[Talk], ledger: Ledger, *, lanes: int) -> list[Known]:
-    """What is noted of every talk when each of its chats has ended."""
+    """The facts noted of every talk after each of its chats has ended."""
     shape = TypeAdapter(Known)
     with running_service(_settings()) as http:
 
@@ -203,7 +203,7 @@ def facts(chosen: Sequence[Talk], ledger: Ledger, *, lanes: int) -> list[Known]:
 def answers(
     chosen: Sequence[Talk], ledger: Ledger, model: Model, *, methods: Sequence[str], observer: Provider, lanes: int
 ) -> list[Verdict]:
-    """Every talk by every method; the memory is made by ``observer``. The model ends with it."""
+    """Answer and judge the questions of every talk by every method, with a memory by ``observer``. Closes the model."""
     questions: list[Asked] = []
     with running_service(_settings(recall=recall_tokens(BUDGET), provider=observer)) as http:
         for method in methods:
@@ -232,7 +232,7 @@ def _settings(*, enabled: bool = True, recall: int = 1, provider: Provider = Pro
 
 
 def _each(work: Callable[[S], T], chosen: Sequence[S], description: str, *, lanes: int) -> Iterator[T]:
-    """In their order. A run that ends before that waits for none that was begun: a model may take minutes."""
+    """The results in order. A run that ends early does not wait for work that has begun: a model may take minutes."""
     pool = ThreadPoolExecutor(lanes)
     try:
         with progress_bar() as progress:

@@ -1,7 +1,7 @@
-"""The usual measure: a model answers each question from a context, and judges the answer by the right one.
+"""Has a model answer each question from a context, and judge the answer by the expected one (LLM as a judge).
 
-It takes a key of a provider and costs money; what each question cost stands beside its verdict. Contexts are made
-first, then all answers, then all verdicts; each is kept, so that a run that was broken off pays for nothing twice.
+It needs a provider's key and costs money; the cost of each question is in its verdict. Contexts are made first, then
+all answers, then all verdicts; each is saved, so that an interrupted run pays for nothing twice.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question with all that a model is shown of it: a context, the day, and the question itself."""
+    """A question with its prompt: a context, the day, and the question itself."""
 
     talk: str
     source: Source
@@ -54,7 +54,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """A question with its answer. Tokens and US dollars are of answering and judging together; None: no list price."""
+    """A question with its answer. Tokens and US dollars are those of answering and judging; None: no list price."""
 
     source: Source
     category: str
@@ -74,7 +74,7 @@ VERDICT = TypeAdapter(Verdict)
 
 
 def asked(http: httpx2.Client, talk: Talk, method: str, ledger: Ledger) -> tuple[Asked, ...]:
-    """Every question of the talk, with a context by the method; a memory tells the talk to the service."""
+    """Every question of the talk, with a context by the method; for a memory the talk is posted to the service."""
     key = f"asked/{talk.name}/{method}/{len(talk.questions)}"
     return ledger.once(key, ASKED, partial(_asked, http, talk, method))
 
@@ -135,7 +135,7 @@ def _judged(asked: Asked, answer: ModelReply, ask: Ask) -> Verdict:
 
 
 async def patiently(model: Model, request: ModelRequest, *, wait_seconds: float = WAIT_SECONDS) -> ModelReply:
-    """The reply, asked for again while the provider says that it may come later. Raises ModelError."""
+    """The model's reply, with retries of retryable errors. Raises ModelError."""
     for left in reversed(range(TRIES)):
         try:
             return await model.complete(request)

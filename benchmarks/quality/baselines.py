@@ -1,4 +1,4 @@
-"""What other ways of filling a budget would show: messages as they were said, chosen without a memory."""
+"""The baselines: other ways of filling a budget, with verbatim messages chosen without a memory."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ Order: TypeAlias = Callable[[str], Sequence[int]]  # seqs of a talk for a questi
 
 
 def within(talk: Talk, order: Sequence[int], budget: int) -> frozenset[int]:
-    """The first of ``order`` that together cost at most ``budget`` tokens; what does not fit is passed over."""
+    """The first of ``order`` that fit into ``budget`` tokens together; a message that does not fit is skipped."""
     kept = set()
     for seq in order:
         cost = message_tokens(talk, seq)
@@ -47,7 +47,7 @@ def newest(talk: Talk) -> Order:
 
 
 def uniform(talk: Talk) -> Order:
-    """Every message, so that the first n of them stand about evenly over the whole, whatever n is (van der Corput)."""
+    """All messages in van der Corput order, so that the first n are spread about evenly over the talk, for any n."""
     count = len(talk.messages)
     bits = count.bit_length()
     reversed_bits = (int(f"{number:0{bits}b}"[::-1], 2) for number in range(2**bits))
@@ -56,7 +56,7 @@ def uniform(talk: Talk) -> Order:
 
 
 def bm25(talk: Talk) -> Order:
-    """The messages that share words with the question, best first (Okapi BM25 over stems, stop words left out)."""
+    """The messages that share words with the question, best first (Okapi BM25 over stems, without stop words)."""
     texts = {seq: Counter(terms(line(message))) for seq, message in enumerate(talk.messages, start=1)}
     mean = sum(text.total() for text in texts.values()) / len(texts)
     having = Counter(word for text in texts.values() for word in text)

@@ -1,4 +1,4 @@
-"""What of a question's evidence and of its answer can be read in a context."""
+"""Measures how much of a question's evidence, and of its answer, a context holds."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,9 +16,9 @@ Words = frozenset[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """A context: ``seqs`` of the messages that stand in it as they were said, and what its log says.
+    """A context: ``seqs`` of its verbatim messages, and the words of its log.
 
-    ``cited`` holds the words of each line that cites a message, by the seq of that message.
+    ``cited`` has the words of each line that cites a message, by the seq of that message.
     """
 
     seqs: frozenset[int]
@@ -35,7 +35,7 @@ class Held:
 
 
 def shown(seqs: frozenset[int], log: Sequence[str] = (), recalled: Mapping[int, str] | None = None) -> Shown:
-    """``log`` are the texts of the log's blocks; ``recalled`` is what was recalled of messages, which may be a part."""
+    """``log``: the texts of the log's blocks; ``recalled``: the recalled text of messages, perhaps only a part."""
     cited: dict[int, list[Words]] = cited_words(log)
     parts = recalled or {}
     for seq, text in parts.items():
@@ -44,7 +44,7 @@ def shown(seqs: frozenset[int], log: Sequence[str] = (), recalled: Mapping[int, 
 
 
 def told(sentences: Iterable[tuple[str, Sequence[int]]]) -> Shown:
-    """Single sentences, each with the seqs it cites: what several tell of one message counts together."""
+    """A context of sentences, each with the seqs it cites; those that cite one message count together."""
     cited: dict[int, Words] = defaultdict(frozenset)
     read: Words = frozenset()
     for text, seqs in sentences:
@@ -55,7 +55,7 @@ def told(sentences: Iterable[tuple[str, Sequence[int]]]) -> Shown:
 
 
 def held(talk: Talk, question: Question, context: Shown) -> Held:
-    """A message is held if it stands there itself, or if a line that cites it holds at least half of its words."""
+    """A message is held if the context has it verbatim, or a line that cites it with at least half of its words."""
     contents = {seq: str(talk.messages[seq - 1]["content"]) for seq in question.evidence}
     told = {seq: is_noted(text, context.cited.get(seq, [])) for seq, text in contents.items()}
     answer = _words(question.answer)
@@ -67,11 +67,11 @@ def held(talk: Talk, question: Question, context: Shown) -> Held:
 
 
 def line(message: Mapping[str, Any]) -> str:
-    """A message as a context of plain text shows it: its day, who spoke, and what was said."""
+    """A message as a plain text context shows it: day, speaker and content."""
     return f"[{message['created_at'][:10]}] {message.get('name') or message['role']}: {message['content']}"
 
 
 @lru_cache(maxsize=100_000)
 def _words(text: str) -> Words:
-    """The content words of a text; of a month its number, however it is written."""
+    """The content words of a text; a month as its number, however it is written."""
     return frozenset(str(MONTHS.get(word, word)) for word in terms(text))

@@ -1,6 +1,6 @@
-"""What the facts of a resource tell of what is asked later: all of them, and those in its profile, over HTTP.
+"""Measures how much of later questions the facts of a resource answer: all facts, and those in its profile, over HTTP.
 
-Each chat of a talk is a session of one resource, which has ended before the next one begins.
+Each chat of a talk is a session of one resource, which is ended before the next one begins.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from benchmarks.quality.grounding import is_said
 from benchmarks.quality.talks import Source, Split, Talk, sittings
 from benchmarks.service import WAIT_MS, ask, batches
 
-SAME_SHARE = 0.6  # of the content words of two facts in common: less than what the memory itself takes for the same
+SAME_SHARE = 0.6  # overlap of the content words of two facts that say the same; lower than the memory's own bound
 
 
 class Way(StrEnum):
@@ -36,7 +36,7 @@ class Way(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """One that is true at the end of its talk: the messages it cites, by their ``seqs``, and its line in a profile."""
+    """A fact current at the end of its talk, with the ``seqs`` of its messages and its line in a profile."""
 
     text: str
     line: str
@@ -45,7 +45,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """One talk. Of each fact whether it is grounded, and whether another says the same; of each way what it holds."""
+    """One talk: for each fact whether it is grounded, and whether another says the same; for each way what it holds."""
 
     source: Source
     split: Split
@@ -56,7 +56,7 @@ class Known:
 
 
 class Resource:
-    """A talk as all that one resource ever said."""
+    """A talk as the sessions of one resource."""
 
     def __init__(self, http: httpx2.Client, talk: Talk) -> None:
         self._ask = partial(ask, http)
@@ -65,7 +65,7 @@ class Resource:
         self._first_seqs: dict[str, int] = {}  # of each session, in the talk
 
     def tell(self) -> None:
-        """Every chat, each read for facts at its end."""
+        """Post every chat and end it, whereupon facts are noted of it."""
         for number, seqs in enumerate(sittings(self._talk)):
             session = f"{self._name}.{number}"
             self._first_seqs[session] = seqs[0]
@@ -79,7 +79,7 @@ class Resource:
         return [self._fact(item) for item in self._items()]
 
     def profile(self) -> str:
-        """What a session that begins now is told before anything is said in it; it may be nothing."""
+        """The profile in the context of a new, empty session; may be empty."""
         session = f"/sessions/{self._name}.new"
         self._ask("PUT", session, json={"resource_id": self._name})
         payload = self._ask("GET", f"{session}/context", format="neutral")["payload"]
@@ -135,7 +135,7 @@ def known(http: httpx2.Client, talk: Talk) -> Known:
 
 
 def doubled(texts: Sequence[str]) -> list[bool]:
-    """Of each whether another says the same, by its content words."""
+    """For each text whether another says the same, by its content words."""
     words = [frozenset(terms(text)) for text in texts]
     return [
         any(overlap(one, other) >= SAME_SHARE for place, other in enumerate(words) if place != at)
@@ -148,7 +148,7 @@ def _shown(facts: Sequence[Fact]) -> Shown:
 
 
 def _sample(talk: Talk, budget: int) -> Shown:
-    """As many tokens of what those said whose facts are noted, spread evenly: an agent's own answers are left out."""
+    """As many tokens of messages, spread evenly, of the speakers whose facts are noted: without an agent's answers."""
     own = [seq for seq in uniform(talk)("") if _is_own(talk.messages[seq - 1])]
     return shown(within(talk, own, budget))
 

@@ -1,4 +1,4 @@
-"""Whether the lines of a log say only what the messages that they cite say."""
+"""Checks whether the lines of a log are grounded in the messages that they cite."""
 
 from calendar import day_abbr, day_name, month_abbr, month_name
 from collections.abc import Collection, Sequence
@@ -20,7 +20,7 @@ OF_DATES = frozenset([*day_abbr, *day_name, *month_abbr, *month_name])
 def grounded(talk: Talk, log: Sequence[str]) -> list[bool]:
     """For each line whether its names, numbers, dates and quotations occur in its cited messages.
 
-    What cites nothing is not counted: the memory guide beside the log has lines too.
+    Lines that cite nothing are not counted: the memory guide beside the log has lines too.
     """
     return [_is_grounded(talk, item) for text in log for item in items_of(text) if item.cites]
 
@@ -38,7 +38,7 @@ def is_said(talk: Talk, text: str, seqs: Collection[int]) -> bool:
 
 
 def _said(message: dict[str, Any]) -> Item:
-    """A message as what a line rests on: who spoke, what was said, and on which day."""
+    """A message as the source of a line: speaker, content and day."""
     speaker = message.get("name") or str(message["role"]).capitalize()
     said_on = datetime.fromisoformat(message["created_at"]).date()
     return Item(text=f"{speaker}: {message['content']}", day=day_label(said_on))

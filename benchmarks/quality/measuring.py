@@ -1,4 +1,4 @@
-"""Every way of filling a budget, measured on one talk."""
+"""Measures each way of filling a budget on one talk."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from benchmarks.quality.talks import Source, Split, Talk
 
 BUDGETS = (2_000, 4_000, 8_000)
 LOG, RECALL = "log", "log + recall"
+SPAN_TOKENS = 300
 # Around the log of a context: the guide, messages not yet observed, and the lines of one span more before the log is
 # condensed.
-SPAN_TOKENS = 300
 AROUND_TOKENS = 700
-# Of the rest, what the log may take; recall has what is left (DAYBOOK_RECALL__TOKENS). Chosen on the dev conversations
+# The log's share of the rest; recall has what is left (DAYBOOK_RECALL__TOKENS). Chosen on the dev conversations
 # (docs/eval.md).
 LOG_SHARE = {LOG: 1.0, RECALL: 0.3}
 METHODS = (*BASELINES, *LOG_SHARE)
@@ -28,9 +28,9 @@ METHODS = (*BASELINES, *LOG_SHARE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One talk by one method. ``tokens`` is the mean over its questions, ``held`` is of each, with its category.
+    """One talk by one method. ``tokens`` is the mean over its questions; ``categories`` and ``held`` are by question.
 
-    ``compression`` is tokens observed to tokens of the log, ``grounded`` says it of each line; both only of a memory.
+    ``compression``: tokens observed per token of the log; ``grounded``: by line. Both only for a memory.
     """
 
     source: Source
@@ -45,7 +45,7 @@ class Measured:
 
 
 def _config(budget: int, share: float) -> dict[str, Any]:
-    """Rules of a session whose whole context is to stay below ``budget`` tokens, what is recalled left out.
+    """The config of a session whose context stays below ``budget`` tokens, without what is recalled.
 
     The log is condensed as a whole (``rewrite``), a little at a time, so that it fills its part of the budget.
     """
@@ -60,13 +60,13 @@ def _config(budget: int, share: float) -> dict[str, Any]:
         "observation_tokens": log,
         "reflect_keep": 0,
         "reflect_to": 0.8,
-        "memory_budget": ceil(log / rules.LOG_SHARE),  # below it the log would be condensed sooner
+        "memory_budget": ceil(log / rules.LOG_SHARE),  # a smaller one would have the log condensed sooner
         "previous_observation_tokens": 1_000,
     }
 
 
 def recall_tokens(budget: int) -> int:
-    """What is left for recall of a context with a smaller log."""
+    """The tokens left for recall in a context with a smaller log."""
     return round((1 - LOG_SHARE[RECALL]) * (budget - AROUND_TOKENS))
 
 
@@ -87,14 +87,14 @@ def baselines(talk: Talk) -> Iterator[Measured]:
 
 
 def told_memory(http: httpx2.Client, talk: Talk, method: str, budget: int) -> Memory:
-    """The memory of a talk, to which it was told; its contexts, without what is recalled, stay below the budget."""
+    """The memory of a talk that was posted; its contexts, without what is recalled, stay below the budget."""
     memory = Memory(http, talk)
     memory.tell(_config(budget, LOG_SHARE[method]))
     return memory
 
 
 def remembered(http: httpx2.Client, talk: Talk, method: str, budget: int) -> Measured:
-    """By the memory of a session of its own, over HTTP. The service recalls ``recall_tokens(budget)``."""
+    """Measure the memory of a session of its own, over HTTP. The service recalls ``recall_tokens(budget)``."""
     memory = told_memory(http, talk, method, budget)
     if method == RECALL:
         contexts = [memory.compiled(question) for question in talk.questions]

@@ -1,4 +1,4 @@
-"""A session of the running service: a talk told to it, and the contexts that it compiles afterwards."""
+"""A session of the running service: posts a talk to it, and reads the contexts that it compiles."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ import httpx2
 from benchmarks.quality.talks import Question, Talk
 from benchmarks.service import WAIT_MS, ask, batches
 
-# As app/context/wording.py tells what the query found.
+# Recalled messages, as app/context/wording.py writes them.
 RECALLED = re.compile(
     r"^#(\d+), \d\d:\d\d, (.*?)(?=^#\d+, \d\d:\d\d, |^Recalled from |^</context>)", re.DOTALL | re.MULTILINE
 )
@@ -19,7 +19,7 @@ RECALLED = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiled:
-    """A context: its tokens, the texts of its log, the messages of its tail, and what it recalls of others, by seq."""
+    """A context: its tokens, the texts of its log, the seqs of its tail, and the recalled texts by seq."""
 
     tokens: int
     log: tuple[str, ...]
@@ -59,7 +59,7 @@ class Memory:
         return text
 
     def _context(self, shape: str, question: Question | None, *, recall: bool = True) -> Any:
-        """As an agent asks for it that was just asked the question, which is shown and not stored."""
+        """Request the context as an agent that was just asked the question, which is shown and not stored."""
         if question is None:
             return self._ask("GET", "/context", format=shape, now=self._now)
         body = {"incoming": [{"role": "user", "content": question.text}], "now": question.now}
@@ -67,7 +67,7 @@ class Memory:
         return self._ask("POST", "/context", json=body, format=shape, **query)
 
     def compression(self) -> float:
-        """Tokens of what was observed to those of the log that tells of it."""
+        """The ratio of observed tokens to those of the log."""
         ratio: float = self._ask("GET", "/memory")["compression"]["ratio"]
         return ratio
 

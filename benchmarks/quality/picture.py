@@ -1,4 +1,4 @@
-"""Evidence by budget as a picture."""
+"""Draws the share of evidence by budget."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from benchmarks.quality.talks import Split
 
 
 def draw(found: Sequence[Figures], path: Path) -> None:
-    """The test split, one panel for each source, one line for each method."""
+    """Draw the test split, with one panel for each source and one line for each method."""
     tested = [one for one in found if one.split is Split.TEST]
     sources = list(dict.fromkeys(one.source for one in tested))
     with drawing(path, 1, len(sources), size=(6.5 * len(sources), 5), squeeze=False) as (_, panels):

@@ -1,4 +1,4 @@
-"""The figures of each part, as they stand in docs/eval.json, and the tables of docs/eval.md."""
+"""Computes the figures of each part for docs/eval.json, and the tables of docs/eval.md."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ ALL = "all that have an answer"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Where the evidence stood, by top: of how many questions any or all of it, and the mean share; 0 to 1."""
+    """Recall at each top: the shares of questions with any or all of their evidence, and the mean share; 0 to 1."""
 
     source: str
     questions_of: str
@@ -49,7 +49,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """Answers to the questions of a category; of a source as a whole the accuracy is the mean of its categories'."""
+    """Answers to the questions of a category; the accuracy of a whole source is the mean of its categories'."""
 
     source: str
     method: str
@@ -64,9 +64,10 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """One way of telling what is known, over the talks of a split; shares are means, 0 to 1.
+    """One way of showing facts, over the talks of a split; shares are means, 0 to 1.
 
-    ``facts`` is of one talk; it, ``grounded`` and ``doubled`` (says what another says) are of all facts, however told.
+    ``facts`` is the mean number per talk; ``facts``, ``grounded`` and ``doubled`` (another says the same) count all
+    facts, whatever the way.
     """
 
     source: Source
@@ -83,7 +84,7 @@ class Noted:
 
 
 def found(searched: Sequence[Searched]) -> list[Found]:
-    """Each source as a whole, its splits, and its categories, the adversarial too."""
+    """The figures of each source, its splits, and its categories, including the adversarial one."""
     figures: list[Found] = []
     for source in Source:
         some = [one for one in searched if one.source is source]
@@ -98,7 +99,7 @@ def found(searched: Sequence[Searched]) -> list[Found]:
 
 
 def _found(source: Source, questions_of: str, ranks: Sequence[Ranks]) -> Iterator[Found]:
-    """Nothing where there are no questions."""
+    """The figures of these questions; nothing if there are none."""
     if ranks:
         yield Found(
             source=source.value,
@@ -112,7 +113,7 @@ def _found(source: Source, questions_of: str, ranks: Sequence[Ranks]) -> Iterato
 
 
 def figures(measured: Sequence[Measured]) -> list[Figures]:
-    """In the order of sources, splits, budgets and methods; only of what was measured."""
+    """The figures in the order of sources, splits, budgets and methods; only of what was measured."""
     made = []
     for source, split, budget, method in product(Source, Split, BUDGETS, METHODS):
         some = [one for one in measured if _key(one) == (source, split, budget, method) and one.held]
@@ -151,7 +152,7 @@ def _figures(some: Sequence[Measured]) -> Figures:
 
 
 def noted(known: Sequence[Known]) -> list[Noted]:
-    """In the order of sources, splits and ways; only of what was measured."""
+    """The figures in the order of sources, splits and ways; only of what was measured."""
     made = []
     for source, split in product(Source, Split):
         some = [one for one in known if (one.source, one.split) == (source, split)]
@@ -177,7 +178,7 @@ def _noted(source: Source, split: Split, way: Way, some: Sequence[Known]) -> Not
 
 
 def judged(verdicts: Sequence[Verdict]) -> list[Judged]:
-    """Each source by method and category, then by method as a whole."""
+    """The figures of each source and method by category, then as a whole."""
     made = []
     for source, method in product(Source, METHODS):
         some = [one for one in verdicts if (one.source, one.method) == (source, method)]
@@ -279,6 +280,6 @@ def _by_top(shares: dict[int, float]) -> str:
 
 
 def section(title: str, run: str, table: Table) -> list[str]:
-    """A part of the document: its title, when it was run, its table."""
+    """The lines of a section of the document: title, date of the run, table."""
     headings, rows = table
     return ["", f"### {title.capitalize()}", "", run, "", *markdown_table(headings, rows)]

@@ -1,6 +1,6 @@
-"""Where the evidence of a question stands among what recall finds, over HTTP.
+"""Measures the ranks of a question's evidence among the hits of recall, over HTTP.
 
-A conversation of LoCoMo is one session; the chats of a haystack of LongMemEval are the sessions of one resource.
+A conversation of LoCoMo is one session; the chats of a LongMemEval haystack are the sessions of one resource.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ HITS_MAX = 100  # of one answer
 TOPS = (5, 10, 20)
 WRITTEN = "daybook_vectors_written_total"
 LOOK_SECONDS = 0.5
-STALLED_SECONDS = 120.0  # without a further vector: a batch takes seconds
+STALLED_SECONDS = 120.0  # without a new vector: a batch takes seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranks:
-    """Of each evidence message its place among the hits, and of each evidence chat its place among theirs.
+    """The rank of each evidence message among the hits, and of each evidence chat among the hits' chats.
 
-    Places count from 1; None is not there.
+    Ranks count from 1; None: not found.
     """
 
     category: str
@@ -35,7 +35,7 @@ class Ranks:
 
 
 class Library:
-    """A talk told to the service, with no memory, and searched."""
+    """A talk that is posted to the service, without a memory, and searched."""
 
     def __init__(self, http: httpx2.Client, talk: Talk) -> None:
         self._ask = partial(ask, http)
@@ -59,7 +59,7 @@ class Library:
         return [self._first_seqs[hit["session"]] + hit["from_seq"] - 1 for hit in hits]
 
     def _sessions(self) -> Iterator[tuple[str, Sequence[int]]]:
-        """Each session with the seqs of the talk that it is told."""
+        """Each session with the seqs of the talk that are posted to it."""
         if self._talk.source is Source.LOCOMO:
             yield self._name, range(1, len(self._talk.messages) + 1)
             return
@@ -77,7 +77,7 @@ class Searched:
 
 
 class Vectorized:
-    """Waits until a service has made a vector of each message that it was told by any lane."""
+    """Waits until the service has made vectors of all messages that any lane has posted."""
 
     def __init__(
         self, http: httpx2.Client, *, look_seconds: float = LOOK_SECONDS, stalled_seconds: float = STALLED_SECONDS
@@ -96,7 +96,7 @@ class Vectorized:
             self._wait_for_more_than(written)
 
     def _wait_for_more_than(self, written: float) -> None:
-        """Raises TimeoutError where no further vector comes."""
+        """Raises TimeoutError if no new vector comes."""
         wait_until(lambda: self._written() > written, seconds=self._stalled_seconds, look_seconds=self._look_seconds)
 
     def _written(self) -> float:
@@ -105,7 +105,7 @@ class Vectorized:
 
 
 def searched(http: httpx2.Client, talk: Talk, vectorized: Vectorized | None = None) -> Searched:
-    """``vectorized``: the service makes vectors, which are waited for."""
+    """Post and search a talk. ``vectorized``: waits for the vectors of the service."""
     library = Library(http, talk)
     library.tell()
     if vectorized is not None:
@@ -115,7 +115,7 @@ def searched(http: httpx2.Client, talk: Talk, vectorized: Vectorized | None = No
 
 
 def ranks(talk: Talk, question: Question, found: Sequence[int]) -> Ranks:
-    """``found`` are seqs, best first."""
+    """The ranks of a question's evidence. ``found``: seqs, best first."""
     chats = list(dict.fromkeys(talk.chats[seq - 1] for seq in found))
     return Ranks(
         category=question.category,
@@ -126,5 +126,5 @@ def ranks(talk: Talk, question: Question, found: Sequence[int]) -> Ranks:
 
 
 def share(places: Sequence[int | None], top: int) -> float:
-    """The share of what stands among the first ``top``."""
+    """The share of the ranks that are among the first ``top``."""
     return sum(place is not None and place <= top for place in places) / len(places)

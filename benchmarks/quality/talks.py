@@ -1,4 +1,4 @@
-"""LoCoMo and LongMemEval beside the project (../shared/data), as messages to post and questions with their evidence."""
+"""Loads LoCoMo and LongMemEval from ../shared/data, as messages to post and questions with their evidence."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,8 +9,8 @@ from typing import Any
 
 from benchmarks.cache.conversations import ADVERSARIAL, DATA, locomo_rows, longmemeval_rows, question_rows
 
-DEV_OF_FIVE = 2  # of every five conversations, the first so many are those that figures may be fitted to
-ROLES = frozenset({"user", "assistant"})  # LongMemEval names nobody: its speakers are the roles
+DEV_OF_FIVE = 2  # of every five conversations, so many are for development, to which parameters may be fitted
+ROLES = frozenset({"user", "assistant"})  # the speakers of LongMemEval, which has no names
 
 
 class Source(StrEnum):
@@ -25,9 +25,9 @@ class Split(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """``evidence`` are the seqs of the messages that the answer rests on, at least one, and ``chats`` where those are.
+    """``evidence`` are the seqs, at least one, of the messages with the answer, and ``chats`` their chats.
 
-    An adversarial question has no answer: its evidence says it of somebody else. It is asked ``now``.
+    It is asked at ``now``. An adversarial question has no answer: its evidence is about somebody else.
     """
 
     text: str
@@ -41,7 +41,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talk:
-    """``messages`` as they are posted; their seqs are 1, 2, 3 ..., and ``chats`` are the sittings they were said in."""
+    """``messages`` as they are posted, with seqs 1, 2, 3 ...; ``chats``: the chat that each belongs to."""
 
     source: Source
     name: str
@@ -52,9 +52,9 @@ class Talk:
 
 
 def talks(source: Source, *, limit: int | None = None, data: Path = DATA) -> list[Talk]:
-    """The first so many of a source, None: all, 0: none, whose data need not be here then.
+    """The first ``limit`` talks of a source; None: all, 0: none, for which the data may be missing.
 
-    Raises FileNotFoundError where it has to be.
+    Raises FileNotFoundError if needed data is missing.
     """
     if limit == 0:
         return []
@@ -67,7 +67,7 @@ def talks(source: Source, *, limit: int | None = None, data: Path = DATA) -> lis
 def talk(
     source: Source, name: str, rows: Sequence[dict[str, Any]], asked: Sequence[dict[str, Any]], number: int
 ) -> Talk:
-    """A conversation of the files' rows; ``number`` is its place among those of its source."""
+    """A talk from the files' rows; ``number`` is its place among those of its source."""
     seqs = {row["turn_id"]: seq for seq, row in enumerate(rows, start=1)}
     chats = tuple(str(row.get("session")) for row in rows)
     questions = [_question(row, seqs, chats, rows[-1]["created_at"]) for row in asked if row["conversation"] == name]
@@ -82,12 +82,12 @@ def talk(
 
 
 def asking(talk: Talk, count: int) -> Talk:
-    """The talk with at most so many of the questions that it answers, spread evenly over them."""
+    """The talk with at most ``count`` of its answerable questions, spread evenly."""
     return replace(talk, questions=_spread(_answered(talk), count))
 
 
 def asking_each_category(talk: Talk, count: int) -> Talk:
-    """The same, but about as many of each category; where one has too few, there are more of the others."""
+    """The same, but about equally many of each category; if one has too few, there are more of the others."""
     by_category: dict[str, list[Question]] = {}
     for question in _answered(talk):
         by_category.setdefault(question.category, []).append(question)
@@ -108,7 +108,7 @@ def _spread(questions: Sequence[Question], count: int) -> tuple[Question, ...]:
 
 
 def sittings(talk: Talk) -> Iterator[Sequence[int]]:
-    """The seqs of each chat, in their order."""
+    """The seqs of each chat, in order."""
     seqs = range(1, len(talk.messages) + 1)
     for _, chat in groupby(seqs, key=lambda seq: talk.chats[seq - 1]):
         yield list(chat)

@@ -1,1 +1,1 @@
-"""The service under load for a while, with everything around it failing in turn: ``make soak``."""
+"""The soak test: the service under load while its processes, database and model fail in turn (``make soak``)."""

@@ -1,4 +1,4 @@
-"""``make soak``: the service under load while all that is around it fails in turn, into docs/benchmarks/soak.*."""
+"""``make soak``: runs the soak test and writes its figures into docs/benchmarks/soak.*."""
 
 import asyncio
 import multiprocessing
@@ -32,7 +32,7 @@ SETTINGS = {
     "DAYBOOK_MEMORY__MESSAGE_BUDGET": "8000",
     "DAYBOOK_MEMORY__MEMORY_BUDGET": "4000",
     "DAYBOOK_LLM__TIMEOUT_SECONDS": "5",
-    # What is kept of the last calls: so little that a process has soon filled it, and lets go of as much as it adds.
+    # Caches so small that a process soon fills them, and then evicts as much as it adds.
     "DAYBOOK_CONTEXT__ANSWERS_BYTES_MAX": str(2 * 1024 * 1024),
     "DAYBOOK_CONTEXT__PREVIOUS_PIECES_MAX": "20000",
 }
@@ -63,7 +63,7 @@ async def soak(when: Schedule) -> Report:
 
 @asynccontextmanager
 async def _progress(when: Schedule) -> AsyncIterator[Callable[[str], None]]:
-    """A bar that goes with the clock; what is yielded tells it what is being done."""
+    """A bar that advances with the clock; yields a function that sets its description."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as shown:
         task = shown.add_task("start", total=when.capacity + when.steady)

@@ -1,8 +1,8 @@
-"""The load: agents that store a turn and get the next context, in a process of its own.
+"""The load of the soak test: agents that append a turn and get the next context, in a process of its own.
 
-Each caller has one conversation at a time, and begins another when that is ``TURNS`` long, so that what is measured
-late in the run is as large as what was measured early. With a rate, turns come at their times whatever is answered,
-and a latency counts from when the turn was due, with all tries of it.
+Each caller has one conversation at a time, and begins another when that is ``TURNS`` long, so that sessions are as long
+late in the run as early. With a rate, turns come at fixed times whatever is answered (an open loop), and a latency
+counts from when the turn was due, including retries.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ MESSAGES = 2  # of one turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """``prefix`` begins the names of the sessions. ``rate``: turns a second of all callers; without, a closed loop."""
+    """``prefix``: of the session names. ``rate``: turns per second of all callers; None: a closed loop."""
 
     port: int
     prefix: str
@@ -37,7 +37,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """``at`` by the monotonic clock of the machine; ``milliseconds`` until the context was there."""
+    """``at``: when it was due, by the monotonic clock; ``milliseconds``: from then until the context arrived."""
 
     at: float
     milliseconds: float
@@ -45,7 +45,7 @@ class Turn:
 
 @dataclass(slots=True, kw_only=True)
 class Heard:
-    """``told``: the messages of each session that were answered as stored. ``wrong``: what no answer should be."""
+    """``told``: the number of messages acknowledged as stored, by session. ``wrong``: answers that are wrong."""
 
     began: float
     turns: list[Turn] = field(default_factory=list)
@@ -55,13 +55,13 @@ class Heard:
 
 
 def run(plan: Plan) -> Heard:
-    """The whole load."""
-    gc.disable()  # it would hold up all callers at once, which would be taken for the service's latency
+    """Run the whole load."""
+    gc.disable()  # a collection would delay all callers, which would be measured as the service's latency
     return uvloop.run(_run(plan))
 
 
 def message_ids(messages: int) -> list[str]:
-    """Of a session that holds so many, in their order."""
+    """The ids of a session's messages, in order."""
     return [f"m-{number}" for number in range(1, messages + 1)]
 
 
@@ -78,7 +78,7 @@ class Caller:
         self._heard = heard
         self._exchange = Exchange(plan.port, random.Random(f"{plan.prefix}{number}"))  # noqa: S311 - a wait, no secret
         self._talk = plain_talk(TURNS * MESSAGES)
-        self._skipped = number * TURNS // plan.callers  # of the first conversation: they do not all end at once
+        self._skipped = number * TURNS // plan.callers  # turns of the first conversation, so that not all end at once
 
     async def talk(self) -> None:
         try:
@@ -106,7 +106,7 @@ class Caller:
         return self._heard.began + (turn * self._plan.callers + self._number) / self._plan.rate
 
     async def _turn(self, session: str, place: int, stored_turns: int) -> None:
-        """Nobody else writes into the session, so every seq is known before."""
+        """Append a turn and get the context. Nobody else writes into the session, so every seq is known beforehand."""
         seqs = range(stored_turns * MESSAGES + 1, (stored_turns + 1) * MESSAGES + 1)
         said = self._talk[place * MESSAGES : (place + 1) * MESSAGES]
         stored = await self._exchange.ask(append(session, said, seqs))

@@ -1,7 +1,7 @@
-"""Requests that are tried again until they are answered, as our documents ask of a client.
+"""Sends requests and retries them until they are answered, as our documentation asks of clients.
 
-One after another on a connection that is kept, and raw: a library's client would take as much of the processors as the
-service that is looked at.
+Requests go one after another over a raw kept-alive connection, because an HTTP library would take as much CPU as the
+service that is measured.
 """
 
 import asyncio
@@ -14,18 +14,18 @@ import orjson
 
 OK, LATER = frozenset({200, 201}), frozenset({429, 503})
 PATIENCE_SECONDS = 15.0  # for one answer
-GIVE_UP_SECONDS = 180.0  # for one that is tried again
+GIVE_UP_SECONDS = 180.0  # for a request with all its retries
 BACKOFF_SECONDS, BACKOFF_SECONDS_MAX = 0.05, 1.0
 END = b"\r\n\r\n"
 
 
 class Wrong(Exception):
-    """What no answer should be: a refusal, silence, or something else than was asked for."""
+    """A wrong answer: a refusal, none at all, or another than expected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """``retry_after`` in seconds."""
+    """An HTTP response. ``retry_after`` in seconds."""
 
     status: int
     retry_after: float
@@ -33,7 +33,7 @@ class Answer:
 
 
 class Exchange:
-    """``retries`` counts what was sent again."""
+    """A client over one connection. ``retries`` counts the requests that were sent again."""
 
     def __init__(self, port: int, chance: random.Random) -> None:
         self._port = port
@@ -64,7 +64,7 @@ class Exchange:
         return orjson.loads(answer.body)
 
     async def _tried(self, request: bytes) -> Answer | None:
-        """None where the connection ended, or no answer came; the next try has a connection of its own."""
+        """The answer of one try; None if the connection ended or no answer came. The next try then reconnects."""
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 return await self._once(request)
@@ -85,5 +85,5 @@ class Exchange:
         return Answer(status=int(first[9:12]), retry_after=float(headers.get(b"retry-after", 0)), body=body)
 
     def _backoff(self, attempt: int) -> float:
-        """Exponential, and by chance a part of it: callers that failed at once do not come back at once."""
+        """Seconds of exponential backoff with full jitter, so that callers do not all come back at once."""
         return self._chance.uniform(0, min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS * 2**attempt))

@@ -1,4 +1,4 @@
-"""The service on its database while both are ended and come back, as an orchestrator would bring them back."""
+"""Runs the service on its database, and ends and restarts both, as an orchestrator would."""
 
 import asyncio
 import signal
@@ -17,7 +17,7 @@ READY_SECONDS = 60.0
 
 
 class Ground:
-    """``service`` is the one that runs now; each has the same port."""
+    """The service and its database. ``service`` is the one that runs now; each uses the same port."""
 
     def __init__(self, database: Postgres, environment: Mapping[str, str], stack: AsyncExitStack) -> None:
         self.port = free_port()
@@ -30,12 +30,12 @@ class Ground:
         self.service = await self._stack.enter_async_context(process(self._environment, port=self.port))
 
     def workers(self) -> list[psutil.Process]:
-        """The processes that answer, not the one that supervises them."""
+        """The worker processes, without their supervisor."""
         children = psutil.Process(self.service.child.pid).children()
         return [child for child in children if child.is_running() and "spawn_main" in " ".join(child.cmdline())]
 
     async def befall(self, incident: Incident) -> None:
-        """Returns when what was ended is there again, or is being brought back by its supervisor."""
+        """Cause an incident. Returns when the ended process is back, or its supervisor is restarting it."""
         match incident:
             case Incident.WORKER_KILLED:
                 self.workers()[0].kill()
@@ -52,7 +52,7 @@ class Ground:
                 assert_never(never)
 
     async def _kill_all(self) -> None:
-        """As the end of a container does: workers that outlive their supervisor would keep the port for a moment."""
+        """Kill all processes, as the end of a container does: workers that outlive their supervisor hold the port."""
         workers = psutil.Process(self.service.child.pid).children(recursive=True)
         await self.service.kill()
         for worker in workers:
@@ -61,7 +61,7 @@ class Ground:
         await asyncio.to_thread(psutil.wait_procs, workers, READY_SECONDS)
 
     async def _end_database(self, how: signal.Signals) -> None:
-        """SIGINT: with its data written. SIGQUIT: as a crash would, so that it recovers from its log."""
+        """Restart Postgres. SIGINT: a fast shutdown with its data written; SIGQUIT: as a crash, with WAL recovery."""
         pid, _ = await postmaster(self.database.dsn)
         server = psutil.Process(pid)
         server.send_signal(how)

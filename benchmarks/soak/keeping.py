@@ -1,4 +1,4 @@
-"""What is there at the end: when all work is done, every session is read as a caller would read it."""
+"""Waits until all work is done, then reads every session through the API."""
 
 import asyncio
 import time
@@ -16,9 +16,9 @@ AT_ONCE = 4
 
 
 async def drained(service: Service, dsn: str, *, left: int = 0) -> tuple[int, float]:
-    """The memories that still have work to do, once ``left`` or fewer have or the time is up, and the seconds it took.
+    """Wait until at most ``left`` memories have work to do, or the time is up; returns their number and the seconds.
 
-    What a model refused is tried again when somebody asks for it, as an operator does (docs/operations.md).
+    Stalled memories are redriven meanwhile, as an operator does (docs/operations.md).
     """
     started = time.monotonic()
     connection = await asyncpg.connect(dsn)

@@ -1,4 +1,4 @@
-"""What must hold at the end, as functions over what was heard and seen. Pure."""
+"""The laws that must hold at the end, computed from answers and samples. Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,18 +10,18 @@ from benchmarks.soak.callers import Turn
 from benchmarks.soak.schedule import Incident, Schedule
 from benchmarks.soak.watching import Sample
 
-GROWTH_MAX = 0.05  # of resident memory, from when it has settled to the end
+GROWTH_MAX = 0.05  # of resident memory, in the quiet part
 COUNT_GROWTH_MAX = 2.0  # threads, open files, connections
 P50_RATIO_MAX, P99_RATIO_MAX = 1.5, 3.0  # after an incident against before it
 MOMENT_SECONDS = 5
-SLOW = 2.0  # times the p50 of before
-TURNS_MIN = 20  # of a window that says something
+SLOW = 2.0  # times the p50 before the incident
+TURNS_MIN = 20  # in a window, for its percentiles to mean something
 SAMPLES_MIN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Law:
-    """``seen`` is the figure it is judged by."""
+    """A law and whether it holds; ``seen`` is the figure it is judged by."""
 
     name: str
     holds: bool
@@ -30,7 +30,7 @@ class Law:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """A session as it is read at the end: its messages in their order, and what ``/memory`` tells."""
+    """A session as read at the end: its messages in order, and the state of its memory."""
 
     ids: Sequence[str]
     seqs: Sequence[int]
@@ -40,7 +40,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """``p99_ms`` is the median of those of every few seconds: a stall of the machine, as of a vacuum, is in one."""
+    """``p99_ms`` is the median of the p99s of MOMENT_SECONDS each, so that one stall (by a vacuum) does not count."""
 
     p50_ms: float
     p99_ms: float
@@ -48,7 +48,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """Latencies before and after one incident; ``seconds`` until turns took less than twice as long as before."""
+    """Latencies before and after one incident; ``seconds`` until turns took less than SLOW times as long as before."""
 
     incident: Incident
     at: float
@@ -67,7 +67,7 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """A level at the begin of the quiet part and at its end, by a line through all that was seen."""
+    """A level at the begin of the quiet part and at its end, by a line fitted to all samples."""
 
     name: str
     first: float
@@ -79,7 +79,7 @@ class Growth:
 
 
 def kept_laws(told: Mapping[str, int], kept: Mapping[str, Kept], expected: Callable[[int], list[str]]) -> Iterator[Law]:
-    """``told`` has the messages of each session that were answered as stored; ``expected`` names them."""
+    """``told``: the number of messages acknowledged as stored, by session; ``expected`` returns their ids."""
     lost = sum(len(set(expected(number)) - set(kept[key].ids)) for key, number in told.items())
     doubled = sum(len(one.ids) - len(set(one.ids)) for one in kept.values())
     unordered = [key for key, one in kept.items() if [*one.seqs] != [*range(1, len(one.seqs) + 1)]]
@@ -124,14 +124,14 @@ SEEN: Mapping[str, Callable[[Sample], float]] = {
 
 
 def growths(samples: Sequence[Sample]) -> list[Growth]:
-    """Of the samples of the quiet part. Raises ValueError where they are too few to say anything."""
+    """The growth in the samples of the quiet part. Raises ValueError if they are too few."""
     if len(samples) < SAMPLES_MIN:
         raise ValueError(f"{len(samples)} samples of what may grow: the run is too short, or the machine too busy")
     return [_growth(name, [(one.at, of(one)) for one in samples]) for name, of in SEEN.items()]
 
 
 def _growth(name: str, points: Sequence[tuple[float, float]]) -> Growth:
-    """The Theil-Sen line: the median of the slopes between any two points, which a spike does not bend."""
+    """The Theil-Sen line: the median of the slopes between any two points, which is robust against spikes."""
     points = points[:: max(1, len(points) // 100)]
     slope = median((later[1] - earlier[1]) / (later[0] - earlier[0]) for earlier, later in combinations(points, 2))
     middle, level = median(at for at, _ in points), median(value for _, value in points)
@@ -140,7 +140,7 @@ def _growth(name: str, points: Sequence[tuple[float, float]]) -> Growth:
 
 
 def recoveries(turns: Sequence[Turn], when: Schedule) -> list[Recovery]:
-    """Of turns whose times count from the begin of the steady load."""
+    """The recovery from each incident; times count from the begin of the steady load."""
     return [_recovery(turns, incident, at, when) for at, incident in when.incidents]
 
 
@@ -152,7 +152,7 @@ def _recovery(turns: Sequence[Turn], incident: Incident, at: float, when: Schedu
 
 
 def latency(turns: Sequence[Turn], first: float, end: float) -> Latency:
-    """Of the turns that were due then. Raises ValueError where they are too few to say anything."""
+    """The latency of the turns due from ``first`` to ``end``. Raises ValueError if they are too few."""
     moments: dict[int, list[float]] = defaultdict(list)
     for turn in turns:
         if first <= turn.at < end:
@@ -169,7 +169,7 @@ def p99(milliseconds: Sequence[float]) -> float:
 
 
 def _slow_seconds(turns: Sequence[Turn], at: float, when: Schedule, p50_before: float) -> int:
-    """Seconds from the incident to the end of the last second, before the window after it, whose median was slow."""
+    """Seconds from the incident to the end of the last slow second, by its median, within the recovery time."""
     buckets: dict[int, list[float]] = defaultdict(list)
     for turn in turns:
         if at <= turn.at < at + when.recovery:

@@ -1,4 +1,4 @@
-"""The run as a picture."""
+"""Draws the run."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from benchmarks.soak.watching import Sample
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """A few seconds of the run; None is what was not seen in them."""
+    """MOMENT_SECONDS of the run; None if there was no turn or sample in them."""
 
     at: int
     turns_per_second: float
@@ -25,7 +25,7 @@ class Moment:
 
 
 def moments(turns: Sequence[Turn], samples: Sequence[Sample]) -> list[Moment]:
-    """Turns count where they were due."""
+    """The moments of the run; turns count when they were due."""
     by_moment: dict[int, list[float]] = defaultdict(list)
     for turn in turns:
         by_moment[int(turn.at // MOMENT_SECONDS)].append(turn.milliseconds)

@@ -1,4 +1,4 @@
-"""The figures as tables on the terminal, as Markdown for the document, as JSON and as a picture."""
+"""Formats the figures as tables for the terminal, as Markdown for the document, as JSON and as a picture."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -100,6 +100,6 @@ def markdown(report: Report) -> str:
 
 
 def write(report: Report, document: Path) -> None:
-    """The figures into the document, the same as JSON, and a picture of them."""
+    """Write the figures into the document and as JSON, and a picture of them."""
     draw(report.moments, report.recoveries, document.with_suffix(".svg"))
     write_figures(document, markdown(report), asdict(report))

@@ -1,7 +1,7 @@
-"""The run: capacity first, then half of it for as long as is asked, with the incidents in it; then a look at all.
+"""The run: measures capacity, then loads the service with half of it during the incidents, then reads all sessions.
 
-The memory works when requests leave it time: as fast as turns can come it is left behind. So what the service can do is
-told by the turns of that time and by how long it takes until their work is done too.
+The memory works when requests leave it time, so at full speed it falls behind. So capacity is the turns divided by the
+time until the work that they cause is done too.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ FAULT_EVERY = 10  # calls of the model
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Soaked:
-    """What was heard and seen. ``turns`` and ``samples`` are of the steady load, their times from its begin."""
+    """The results. ``turns`` and ``samples`` are of the steady load; their times count from its begin."""
 
-    capacity: float  # turns a second, with the work that they leave
+    capacity: float  # turns per second, including the memory's work
     rate: float
     turns: Sequence[Turn]
     samples: Sequence[Sample]
@@ -98,7 +98,7 @@ async def _happen(ground: Ground, when: Schedule, on_progress: Callable[[str], N
 
 @asynccontextmanager
 async def _meanwhile(*works: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Works that never end by themselves go on beside the block; one that fails ends it."""
+    """Run endless tasks beside the block; one that fails ends the block."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(work) for work in works]
         yield

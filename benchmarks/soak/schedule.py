@@ -1,4 +1,4 @@
-"""What happens when: shares of the run's length, so that three minutes are a small copy of twenty."""
+"""The schedule of the run, as shares of its length, so that three minutes are a small copy of twenty."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ class Incident(StrEnum):
     SERVICE_KILLED = "the whole service is killed"
 
 
-CAPACITY = 0.1  # share of the run, as fast as it goes
-# Of what is left; the last part is quiet, so that what grows is seen to.
+CAPACITY = 0.1  # share of the run at full speed
+# Shares of the steady load; its last part is quiet, so that growth is visible.
 BEGIN = {
     Incident.WORKER_KILLED: 0.10,
     Incident.ROLLING_RESTART: 0.20,
@@ -22,14 +22,14 @@ BEGIN = {
     Incident.DATABASE_CRASHED: 0.40,
     Incident.SERVICE_KILLED: 0.50,
 }
-SETTLED = 0.75  # what grows is looked for after it: new processes have filled by then what they keep of the last calls
-WINDOW = 0.04  # of latencies that are compared, before an incident and after it
+SETTLED = 0.75  # growth is measured after it: by then new processes have filled their caches
+WINDOW = 0.04  # whose latencies are compared, before an incident and after it
 RECOVERY = 0.06  # from an incident to the window after it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """Seconds. Those of ``incidents`` and ``settled`` count from the begin of the steady load."""
+    """Times in seconds. ``incidents`` and ``settled`` count from the begin of the steady load."""
 
     capacity: float
     steady: float

@@ -1,4 +1,4 @@
-"""What must not grow, looked at every few seconds: memory, threads, connections, and the work that is due."""
+"""Samples what must not grow every EVERY_SECONDS: memory, threads, connections, and due work."""
 
 import asyncio
 import time
@@ -19,9 +19,9 @@ DUE = "SELECT count(*) FROM memories WHERE due_at IS NOT NULL"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """``at`` by the monotonic clock. Of all workers together: resident bytes, threads, open files and sockets.
+    """``at`` by the monotonic clock. Sums over all workers: resident bytes, threads, open files and sockets.
 
-    Of the database: connections to it, and memories that have work to do or wait for a time.
+    Of the database: its connections, and memories that have work to do or wait for a time.
     """
 
     at: float
@@ -33,7 +33,7 @@ class Sample:
 
 
 async def watch(ground: Ground, dsn: str, samples: list[Sample]) -> None:
-    """For ever; a moment in which a process or the database is away has no sample."""
+    """Append samples for ever; while a process or the database is away there is none."""
     while True:
         with suppress(psutil.Error, *AWAY):
             samples.append(await sample(ground.workers(), dsn))

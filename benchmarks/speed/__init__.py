@@ -1,1 +1,1 @@
-"""How fast the service is, beside a floor that does the least such a service could do (docs/benchmarks/speed.md)."""
+"""Measures the speed of the service beside a floor, a minimal service on the same stack (docs/benchmarks/speed.md)."""

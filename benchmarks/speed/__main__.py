@@ -1,4 +1,4 @@
-"""``make bench``: the service beside the floor, in one run, into docs/benchmarks/speed.*."""
+"""``make bench``: measures the service beside the floor in one run, and writes docs/benchmarks/speed.*."""
 
 import asyncio
 import importlib
@@ -64,7 +64,7 @@ async def measure(cases: list[Case], how: How, peer: str | None) -> Report:
 
 
 async def _starts(database: Postgres) -> list[Server]:
-    """The service started against a warm database, several times."""
+    """Start the service against a warm database, STARTS times."""
     dsn = await database.database("starts")
     await upgrade(dsn)
     found = []
@@ -140,7 +140,7 @@ async def _rounds(
 
 
 async def _fill(targets: list[Target], cases: list[Case], progress: Progress) -> None:
-    """The sessions of all cases; those of one length are filled once."""
+    """Fill the sessions of all cases; cases that share sessions share the filling."""
     wanted = {tuple(case.keys): case.messages for case in cases}
     task = progress.add_task("filling", total=len(wanted) * len(targets))
     for keys, messages in wanted.items():

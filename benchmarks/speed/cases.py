@@ -1,4 +1,4 @@
-"""What is asked of every target: one kind of request each, over sessions of one length."""
+"""The cases that every target is measured by: each is one kind of request over sessions of one length."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,14 +7,14 @@ from itertools import product
 from benchmarks.speed.targets import Target
 
 APPENDED_BEFORE = 10  # messages that the sessions of an append hold at first
-VARIANTS = 20  # of a session's request, so that what it hears is not always the same
+VARIANTS = 20  # of a session's request, so that requests are not all the same
 REQUESTS_MAX = 10_000
-AT_ONCE = 34  # sessions: about as many as connections, so that a turn's message is stored when its context is asked for
+AT_ONCE = 34  # sessions: about as many as connections, so that a message is stored before its context is requested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """``sessions`` of ``messages`` each, and the requests that a target gets about them. ``down``: no observer."""
+    """``sessions`` of ``messages`` each, and ``asked``, which builds their requests. ``down``: no observer."""
 
     name: str
     sessions: int
@@ -28,12 +28,12 @@ class Case:
 
     @property
     def keys(self) -> list[str]:
-        """Cases that only read sessions of one length share them; each that appends has its own."""
+        """The keys of the sessions, shared by all cases that only read sessions of this length."""
         kind = self.name.replace(" ", "-").replace(",", "") if self.appends else f"long-{self.messages}"
         return [f"{kind}-{number}" for number in range(self.sessions)]
 
     def requests(self, target: Target) -> list[bytes]:
-        """Two for each of a few sessions, then for the next few: a short load has as many appends as contexts."""
+        """Two requests for each of a few sessions, then for the next few: a short load mixes appends and contexts."""
         variants, keys = max(1, min(VARIANTS, REQUESTS_MAX // self.sessions)), self.keys
         return [
             self.asked(target, key, number)
@@ -50,7 +50,7 @@ def _append(messages: int) -> Callable[[Target, str, int], bytes]:
 
 
 def _turn(target: Target, session: str, number: int) -> bytes:
-    """A message, then what the next call should see: the session has always grown since it was asked."""
+    """An append, then a context, in turn, so that the session has always grown since its last context."""
     return target.context(session) if number % 2 else target.append(session, number // 2, 1)
 
 
@@ -62,12 +62,12 @@ def _memory(target: Target, session: str, _number: int) -> bytes:
     return target.memory(session)
 
 
-LENGTHS = {50: 100, 1_000: 20, 20_000: 4, 1_000_000: 1}  # of the read sessions, and how many of them
+LENGTHS = {50: 100, 1_000: 20, 20_000: 4, 1_000_000: 1}  # of the read sessions, and how many there are
 DOWN_LENGTHS = (1_000, 1_000_000)
 
 LENGTH_MAX_QUICK = 20_000  # messages of a session: more take long to fill
 
-# Those that read come first: what an append leaves for the memory to do would go on into the cases after it.
+# Reads come first, because the memory's work that appends cause would go on during the cases after them.
 CASES = (
     *(
         Case(name=f"{name} of {length:,}", sessions=sessions, messages=length, asked=asked)
@@ -87,7 +87,7 @@ CASES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """The service as so many processes, with some settings."""
+    """The service with a number of processes and some settings."""
 
     name: str
     workers: int = 1
@@ -96,9 +96,9 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The service in several ways, each on a database of its own, in turn; ratios are to the first of them.
+    """The service in several ways, each on a database of its own, measured in turn; ratios are to the first.
 
-    Ways that hardly differ are asked ``times`` as many rounds.
+    Ways that hardly differ get ``times`` as many rounds.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Comparison:
     times: int = 1
 
 
-# Nothing is ripe to be indexed; or whatever has waited for a batch is, as under a load that lasts.
+# Nothing is indexed; or, in INDEXED, whatever fills a batch is, as under lasting load.
 UNINDEXED = {
     "DAYBOOK_RECALL__INDEX_QUIET_SECONDS": "86400",
     "DAYBOOK_RECALL__INDEX_WAITING_MAX": "1000000",

@@ -1,8 +1,8 @@
-"""Sessions as long as a case needs them, written into the database as the service would have left them.
+"""Fills the database with sessions of any length, as the service would have left them.
 
-Up to ``TAIL`` messages nothing was observed yet. Beyond, the log holds ``NOTES`` chunks, however long the session is,
-as reflection keeps it bounded; what it once held is there as retired chunks of ``SPAN`` messages each. So what is shown
-of a long session is what is shown of a longer one, and what differs is what lies behind it.
+Up to ``TAIL`` messages nothing is observed. In longer sessions the log has ``NOTES`` live chunks, however long the
+session, because reflection keeps it bounded, and retired chunks of ``SPAN`` messages each. So contexts of long sessions
+are equally large, and only the stored rows behind them differ.
 """
 
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ FROM unnest($1::uuid[]) i, generate_series(1, $2::bigint) n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """The one chunk that every filled log is made of."""
+    """The chunk that every filled log repeats."""
 
     text: str
     items: list[dict[str, Any]]
@@ -69,7 +69,7 @@ class Note:
 
 
 async def fill(dsn: str, keys: list[str], messages: int, *, observed: bool, wake_tokens: int) -> None:
-    """Sessions with so many messages each. Those that are not ``observed`` are due, as with the observer down."""
+    """Insert sessions with so many messages each. If not ``observed`` they are due, as with the observer down."""
     ids = [session_id(TENANT, key) for key in keys]
     each = text_tokens(said(0)) + MESSAGE_TOKENS
     seen = (messages - TAIL) // NOTES * NOTES if observed and messages > TAIL else 0
@@ -100,7 +100,7 @@ async def _remember(connection: Any, ids: list[UUID], note: Note, seen: int, eac
 
 
 def a_note() -> Note:
-    """Of some 700 tokens, which is what six thousand tokens of messages become."""
+    """A chunk of some 700 tokens, as observed from some six thousand tokens of messages."""
     day = datetime.now(UTC).strftime("%b %d, %Y").replace(" 0", " ")
     items = [
         Item(text=line, day=day, time="10:00", priority=Priority.MEDIUM, tag=Tag.FACT, cites=(Cite(number, number),))

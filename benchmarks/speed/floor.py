@@ -1,7 +1,7 @@
-"""The floor: what the same stack does with the least of a schema. ``FLOOR_DSN`` names its database.
+"""The floor: a minimal service on the same stack. ``FLOOR_DSN`` names its database.
 
-One bare INSERT ... RETURNING per POST, one indexed SELECT of 20 rows per GET: no ids, no idempotence, no tokens, no
-memory, no key, no log. The pool, the event loop and the parser of HTTP are those of the service.
+One bare INSERT ... RETURNING per POST, one indexed SELECT of 20 rows per GET: no ids, no idempotency, no tokens, no
+memory, no key, no log. The pool, the event loop and the HTTP parser are those of the service.
 """
 
 import os

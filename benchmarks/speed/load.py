@@ -1,7 +1,7 @@
-"""The load: requests over raw connections, in a process of its own, so that what sends is not what is measured.
+"""The load generator: requests over raw connections, from a process of its own, so that it is not measured itself.
 
-A closed loop sends the next request of a connection when the last is answered. An open one sends at a fixed rate,
-whatever is answered, and counts a request's latency from when it was to be sent.
+A closed loop sends the next request of a connection when the last is answered. An open loop sends at a fixed rate,
+whatever is answered, and counts a request's latency from its scheduled time.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ OPEN_CONNECTIONS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """``requests`` are sent in turn, over and over. ``rate``, requests a second, makes the loop an open one."""
+    """``requests`` are sent in turn, over and over. ``rate``, in requests per second, makes an open loop."""
 
     port: int
     requests: Sequence[bytes]
@@ -33,7 +33,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """Milliseconds of each request that was answered well; ``cpu_seconds`` is what sending and reading took."""
+    """The latencies, in ms, of successful requests; ``cpu_seconds`` is the CPU time of the generator."""
 
     latencies: list[float]
     failed: int
@@ -43,7 +43,7 @@ class Load:
 
 
 def run(plan: Plan) -> Load:
-    """The whole load. Raises OSError if nobody listens."""
+    """Run the whole load. Raises OSError if nobody listens."""
     return uvloop.run(_run(plan))
 
 
@@ -75,7 +75,7 @@ async def _run(plan: Plan) -> Load:
 
 
 async def _arrive(sending: "Sending", connections: list["Connection"], started: float, rate: float) -> None:
-    """Requests at their times; one for which no connection is free waits, and its latency with it."""
+    """Send requests at their times; one without a free connection waits, which counts as latency."""
     sending.idle.extend(connections)
     due = started
     while due < sending.end:
@@ -89,7 +89,7 @@ async def _arrive(sending: "Sending", connections: list["Connection"], started: 
 
 @dataclass(slots=True)
 class Sending:
-    """What all connections share."""
+    """The state that all connections share."""
 
     plan: Plan
     end: float = 0.0
@@ -113,7 +113,7 @@ class Sending:
             self._late.append(at)
 
     def next(self, connection: "Connection") -> None:
-        """A connection is free: give it the next request, if there is one for it."""
+        """Give a free connection its next request, if there is one."""
         if self._late:
             self._send(connection, self._late.popleft())
         elif self.plan.rate is not None:
@@ -146,7 +146,7 @@ class Sending:
 
 
 class Connection(asyncio.Protocol):
-    """One connection, one request at a time; of an answer only the status and the length are read."""
+    """One connection with one request at a time; only the status and length of an answer are read."""
 
     def __init__(self, sending: Sending) -> None:
         self._sending = sending
@@ -157,7 +157,7 @@ class Connection(asyncio.Protocol):
         self._at = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by its class
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's class does not inherit from it
 
     def ready(self) -> None:
         self._sending.next(self)
@@ -192,7 +192,7 @@ class Connection(asyncio.Protocol):
 
 
 def _length(head: bytes) -> int:
-    """Raises ValueError for an answer that does not tell its length: it cannot be measured here."""
+    """The body's length. Raises ValueError for an answer without a Content-Length, which is not supported here."""
     lowered = head.lower()
     start = lowered.index(LENGTH) + len(LENGTH)
     return int(lowered[start:].split(b"\r\n", 1)[0])

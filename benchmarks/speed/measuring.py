@@ -1,4 +1,4 @@
-"""One load on one target, and what it took: of the clock, and of the processors by /proc."""
+"""Measures one load on one target: throughput, latency, and CPU time from /proc."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from benchmarks.speed.targets import Target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Of one load. CPU is in ms per request: of the service, of Postgres, and of the sender itself."""
+    """The figures of one load. CPU is in ms per request: of the service, of Postgres, and of the sender itself."""
 
     per_second: float
     p50_ms: float
@@ -30,7 +30,7 @@ class Measured:
 
 
 async def measured(sender: ProcessPoolExecutor, target: Target, postgres: int, plan: Plan) -> Measured:
-    """``postgres`` is the pid of the database's first process; what else it does meanwhile counts as well."""
+    """Measure a load. ``postgres`` is the postmaster's pid; all that Postgres does meanwhile counts."""
     before = _cpu_seconds(target.pids), _cpu_seconds([postgres])
     load = await asyncio.get_running_loop().run_in_executor(sender, run, plan)
     after = _cpu_seconds(target.pids), _cpu_seconds([postgres])
@@ -60,7 +60,7 @@ def _told(load: Load, *, service: float, database: float, rss: int) -> Measured:
 
 
 def _cpu_seconds(pids: Iterable[int]) -> float:
-    """User and system time of these processes and all below them that still run."""
+    """User and system time of these processes and their descendants that still run."""
     total = 0.0
     for process in _with_children(pids):
         try:
@@ -77,7 +77,7 @@ def _with_children(pids: Iterable[int]) -> list[psutil.Process]:
 
 
 def medians(rounds: Sequence[Measured]) -> Measured:
-    """Of each figure its median over the rounds; of failures their sum."""
+    """The median of each figure over the rounds; requests and failures are summed, memory is the maximum."""
     return Measured(
         per_second=median(one.per_second for one in rounds),
         p50_ms=median(one.p50_ms for one in rounds),

@@ -1,4 +1,4 @@
-"""Throughput and latency beside the floor's, as a picture."""
+"""Draws throughput and latency beside the floor's."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from benchmarks.speed.rounds import Cell
 
 
 def draw(cells: Sequence[Cell], path: Path) -> None:
-    """One group of bars for each case: throughput against the floor's, and the medians of the latency."""
+    """Draw a group of bars for each case: throughput relative to the floor's, and median latency."""
     cases = list(dict.fromkeys(cell.case for cell in cells))
     loads = list(dict.fromkeys(cell.load for cell in cells))
     height = 0.8 / len(loads)

@@ -1,4 +1,4 @@
-"""The figures as tables on the terminal, as Markdown for the document, as JSON and as a picture."""
+"""Formats the figures as tables for the terminal, as Markdown for the document, as JSON and as a picture."""
 
 import os
 import platform
@@ -38,7 +38,7 @@ class Report:
 
 
 def machine(postgres: str) -> dict[str, str]:
-    """What the figures depend on, and nothing that tells whose machine it is."""
+    """What the figures depend on, without anything that identifies the machine."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "cores": f"{os.cpu_count()} ({_processor()})",
@@ -130,6 +130,6 @@ def as_json(report: Report) -> dict[str, Any]:
 
 
 def write(report: Report, document: Path) -> None:
-    """The figures into the document, the same as JSON, and a picture of them."""
+    """Write the figures into the document and as JSON, and a picture of them."""
     draw(report.cells, document.with_suffix(".svg"))
     write_figures(document, markdown(report), as_json(report))

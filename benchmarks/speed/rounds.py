@@ -1,4 +1,4 @@
-"""Interleaved rounds, A B A B: what else the machine does meets both targets, and each round gives one ratio."""
+"""Interleaved rounds, A B A B, so that other load on the machine affects both targets; each round gives one ratio."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -11,7 +11,7 @@ from benchmarks.speed.measuring import Measured, measured, medians
 from benchmarks.speed.targets import Target
 
 CLOSED = (1, 8, 32)  # connections
-OPEN_SHARE = 0.6  # of the capacity, which is what a closed loop of OPEN_AFTER connections reached
+OPEN_SHARE = 0.6  # of the capacity: the throughput of a closed loop with OPEN_AFTER connections
 OPEN_AFTER = 8
 OPEN = "open"
 
@@ -54,7 +54,7 @@ class Rounds:
         self._on_load = on_load
 
     def loads(self) -> int:
-        """How many loads one case is, those of the warm-up and of the open loop included."""
+        """The number of loads per case, including the warm-up and the open loop."""
         return len(self._targets) * (1 + (len(self._how.connections) + 1) * self._how.rounds)
 
     async def case(self, case: Case) -> list[Cell]:

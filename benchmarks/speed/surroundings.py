@@ -1,4 +1,4 @@
-"""What a run needs around it: Postgres that keeps what it is given (fsync on), the floor, and the service."""
+"""Starts what a run needs: Postgres with fsync on, the floor, and the service."""
 
 import os
 import shutil
@@ -24,13 +24,13 @@ from benchmarks.speed.targets import KEY
 from tests.journeys.processes import free_port
 
 LOOK_SECONDS = 0.005
-UNCOMPILED = ("PYTHONDONTWRITEBYTECODE",)  # with it each start compiles the service anew, which no operator's does
-MODEL_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")  # a key in the surroundings would choose the provider
+UNCOMPILED = ("PYTHONDONTWRITEBYTECODE",)  # it would have each start compile the service anew, unlike an operator's
+MODEL_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")  # a key in the environment would choose the provider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Postgres:
-    """``dsn`` of its maintenance database, ``pid`` of its first process: all others are that one's children."""
+    """``dsn`` of the maintenance database, ``pid`` of the postmaster, whose children all others are."""
 
     dsn: str
     pid: int
@@ -49,7 +49,7 @@ class Postgres:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A started process: when it answered first, and how large it was then."""
+    """A started process: the seconds until its first answer, and its resident bytes then."""
 
     port: int
     pid: int
@@ -59,7 +59,7 @@ class Server:
 
 @asynccontextmanager
 async def postgres() -> AsyncIterator[Postgres]:
-    """The embedded one, as the service would start it, in a folder that is removed at the end, also by a signal."""
+    """The embedded Postgres, as the service starts it, in a folder that is removed at the end, also after a signal."""
     leave_when_told()
     folder = _folder()
     embedded = EmbeddedPostgres(EmbeddedConfig(data_dir=folder / "data"))
@@ -73,7 +73,7 @@ async def postgres() -> AsyncIterator[Postgres]:
 
 
 async def postmaster(dsn: str) -> tuple[int, str]:
-    """The pid of the server's first process, and the server's version."""
+    """The postmaster's pid, and the server's version."""
     connection = await asyncpg.connect(dsn)
     try:
         backend, version = await connection.fetchrow("SELECT pg_backend_pid(), current_setting('server_version')")
@@ -94,7 +94,7 @@ def _folder() -> Path:
 def daybook(
     dsn: str, *, down: bool = False, workers: int = 1, settings: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[Server]:
-    """``daybook serve`` with a key, the access log on (into a file). ``down``: its model does not answer."""
+    """``daybook serve`` with a key and its access log, into a file. ``down``: its model cannot be reached."""
     gone = {"ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{free_port()}"} if down else {}
     inherited = {
         name: value
@@ -118,7 +118,7 @@ def floor(dsn: str) -> Iterator[Server]:
 
 @contextmanager
 def server(command: list[str], port: int, environment: Mapping[str, str]) -> Iterator[Server]:
-    """The command's process once it answers; ended at the end. Raises as ``wait_until_ready``."""
+    """The command's process once it answers; terminated after the block. Raises as ``wait_until_ready``."""
     started = time.perf_counter()
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)  # noqa: S603 - our own modules

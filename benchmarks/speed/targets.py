@@ -1,4 +1,4 @@
-"""What is measured. Another service is plugged in by one class of this shape (docs/benchmarks/speed.md)."""
+"""The services that are measured. Another is plugged in by a class of this protocol (docs/benchmarks/speed.md)."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ KEY = "bench-key-of-16-characters-or-more"
 
 
 class Target(Protocol):
-    """A running service. Requests are whole HTTP/1.1 requests; ``pids`` are the processes that do its work."""
+    """A running service. Methods return complete HTTP/1.1 requests; ``pids`` are the processes of the service."""
 
     @property
     def name(self) -> str: ...
@@ -27,21 +27,21 @@ class Target(Protocol):
     def pids(self) -> Sequence[int]: ...
 
     async def fill(self, sessions: list[str], messages: int) -> None:
-        """Make sessions of so many messages each, by whatever way is fastest."""
+        """Make sessions of so many messages each, in the fastest way."""
 
     def append(self, session: str, first: int, messages: int) -> bytes:
-        """Store the messages that ``words.said`` says from number ``first`` on."""
+        """A request that stores the messages of ``words.said`` from number ``first`` on."""
 
     def context(self, session: str) -> bytes:
-        """Read what the agent's next call should see."""
+        """A request for the context of the agent's next call."""
 
     def memory(self, session: str) -> bytes:
-        """Read how the memory of a session is."""
+        """A request for the state of a session's memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Daybook:
-    """The service with a key. Without an observer (``down``) what is filled was never observed."""
+    """The service with a key. Without an observer (``down``) filled sessions are not observed."""
 
     name: str = "daybook"
     port: int
@@ -65,7 +65,7 @@ class Daybook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Floor:
-    """``benchmarks/speed/floor.py``; every read is the one it has."""
+    """``benchmarks/speed/floor.py``, which has one kind of read."""
 
     name: str = "floor"
     port: int
@@ -98,7 +98,7 @@ FROM generate_series(1, $2) n, unnest($1::text[]) i (key)
 
 
 def request(method: str, path: str, body: object = None, *, key: str | None = None) -> bytes:
-    """A request as a client would send it on a connection that it keeps."""
+    """A request as sent by a client on a kept-alive connection."""
     content = b"" if body is None else json.dumps(body).encode()
     headers = [f"{method} {path} HTTP/1.1", "Host: localhost", "Accept: */*", "User-Agent: bench"]
     headers += [f"Authorization: Bearer {key}"] if key else []

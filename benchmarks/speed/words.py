@@ -1,4 +1,4 @@
-"""What is said in the benchmark: messages of 200 characters, each another, all of the same number of tokens."""
+"""The benchmark's messages: 200 characters each, all different, with the same number of tokens."""
 
 CHARS = 200
 NAMES = ("Ana", "Ben", "Eva", "Ian", "Leo", "Mia", "Noa", "Tom", "Uma", "Zoe")
