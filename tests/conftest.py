@@ -1,4 +1,4 @@
-"""One real Postgres for the whole test run, one database per worker (``databases.py``), and the service over real HTTP.
+"""Fixtures: a real Postgres per test run, a database per worker (``databases.py``), and the service over real HTTP.
 
 The tables are emptied before each test that uses them.
 """
@@ -34,7 +34,7 @@ from tests.model_server import ModelServer
 from tests.pooler import is_pooled, pooled
 from tests.secured import as_role, is_as_role, secured
 
-# Before any folder's tests import them: what they assert is told in full.
+# Before any test imports them, so that pytest explains their assertions.
 pytest.register_assert_rewrite("tests.fuzz.laws", "tests.fuzz.world", "tests.journeys.laws", "tests.journeys.looks")
 
 hypothesis_settings.register_profile(
@@ -43,7 +43,7 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("daybook")
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "data"
-NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # to load the authorities takes a client of loopback 30 ms
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # without certificate authorities, which take 30 ms to load
 LEAVING_SECONDS = 0.05
 
 
@@ -56,12 +56,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: many tests wait, for a lease to end or a process to start."""
+    """One more than the number of processors, because many tests wait, for a lease to end or a process to start."""
     return (os.cpu_count() or 1) + 1
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the run; xdist's workers, which are told its name, get it before this."""
+    """Name the run; xdist's workers inherit the name of their controller."""
     run = os.environ.setdefault(RUN, uuid4().hex)
     if hasattr(config.option, "testrunuid"):
         config.option.testrunuid = run
@@ -70,7 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported and collected stays: to look through it again and again took a third of the collection."""
+    """Collect without garbage collection, which took a third of the time, and keep the collected objects out of it."""
     gc.disable()
     try:
         return (yield)
@@ -115,9 +115,9 @@ async def database_url(worker_url: str, emptying: Emptying) -> str:
 
 
 class QuietServer(uvicorn.Server):
-    """A server within the tests' process: signals stay pytest's, and where nobody is connected it ends at once.
+    """A server in the tests' process: it leaves signals to pytest, and ends at once if nobody is connected.
 
-    uvicorn looks ten times a second whether it is to end, and then waits a tenth of a second for its clients.
+    uvicorn polls ten times a second whether it is to end, and then waits a tenth of a second for its clients.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -132,7 +132,7 @@ class QuietServer(uvicorn.Server):
         yield
 
     async def main_loop(self) -> None:
-        await self.on_tick(0)  # it makes the headers of every answer
+        await self.on_tick(0)  # it sets the default headers of answers
         await self._told_to_end.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -146,7 +146,7 @@ class QuietServer(uvicorn.Server):
         await self.lifespan.shutdown()
 
     async def _alone(self) -> None:
-        """Returns once nobody is connected: a client that closed its connection is seen to have in the next rounds."""
+        """Wait until nobody is connected: a closed connection is noticed in the next rounds of the event loop."""
         while self.server_state.connections:  # noqa: ASYNC110 - uvicorn offers no event
             await asyncio.sleep(0.001)
 
@@ -174,11 +174,11 @@ class Service:
         return body
 
     async def observe(self, key: str) -> dict[str, Any]:
-        """Have all that is not observed observed, and wait for it; answers the memory as it is then."""
+        """Have all pending messages observed, and wait for it; returns the memory after it."""
         return await self._step(key, "observe")
 
     async def reflect(self, key: str) -> dict[str, Any]:
-        """Have the log condensed, and wait for it; answers the same."""
+        """Have the log condensed, and wait for it; returns the memory after it."""
         return await self._step(key, "reflect")
 
     async def _step(self, key: str, step: str) -> dict[str, Any]:
@@ -213,7 +213,7 @@ async def running_service(database_url: str, **settings: Any) -> AsyncIterator[S
         values["row_level_security"] = True
     chosen = Settings(**values)
     app = create_app(chosen, Location(url=database_url, name="the tests' database"))
-    # Of protocol TCP by name: for no other does asyncio turn Nagle's delay off, some 40 ms a request.
+    # With IPPROTO_TCP, because asyncio sets TCP_NODELAY only then; Nagle's delay costs some 40 ms a request.
     listening = socket.socket(proto=socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -227,7 +227,7 @@ async def running_service(database_url: str, **settings: Any) -> AsyncIterator[S
     )
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
-        hooks = {"response": [_contract().check]}  # no test sees an answer that is not documented
+        hooks = {"response": [_contract().check]}  # fails every test with an undocumented answer
         async with httpx.AsyncClient(base_url=url, timeout=60, event_hooks=hooks, verify=NO_TLS) as client:
             while not server.started and not serving.done():  # noqa: ASYNC110 - uvicorn offers no event
                 await asyncio.sleep(0.01)
@@ -247,14 +247,14 @@ def pooled_url(worker_url: str) -> Iterator[str]:
 
 @pytest.fixture
 def service_url(database_url: str, request: pytest.FixtureRequest) -> str:
-    """DSN that the services under test are given."""
+    """DSN for the services under test."""
     url = str(request.getfixturevalue("pooled_url")) if request.config.getoption("--pooler") else database_url
     return as_role(url) if request.config.getoption("--row-level-security") else url
 
 
 @pytest.fixture
 def prepared_statements(service_url: str) -> None:
-    """For a test of how statements are kept prepared, which none is behind the pooler."""
+    """For tests of prepared statements: skips them behind the pooler, where none is prepared."""
     if is_pooled(service_url):
         pytest.skip("no statement is prepared behind a pooler")
 
@@ -271,7 +271,7 @@ StartService = Callable[..., contextlib.AbstractAsyncContextManager[Service]]
 
 @pytest.fixture
 def start_service(service_url: str) -> StartService:
-    """Start a service with settings of the test's own: ``async with start_service(memory={...}) as service``."""
+    """Start a service with the test's own settings: ``async with start_service(memory={...}) as service``."""
 
     def start(**settings: Any) -> contextlib.AbstractAsyncContextManager[Service]:
         return running_service(service_url, **settings)
@@ -281,7 +281,7 @@ def start_service(service_url: str) -> StartService:
 
 @pytest.fixture
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting of whoever runs the tests."""
+    """Remove the settings of whoever runs the tests from the environment."""
     for name in os.environ:
         if name.upper().startswith(PREFIX):
             monkeypatch.delenv(name)
@@ -289,7 +289,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    """The scripted model provider, with the variables both SDKs read set to it."""
+    """The scripted model provider, with the variables of both SDKs set to it."""
     with ModelServer() as server:
         for name, value in server.environment().items():
             monkeypatch.setenv(name, value)

@@ -1,4 +1,4 @@
-"""What the OpenAPI document promises, held against what the service answers."""
+"""Checks answers of the service against the OpenAPI document."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class Contract:
         self._validators: dict[int, Draft202012Validator] = {}
 
     async def check(self, response: httpx.Response) -> None:
-        """A hook of the client: the status is documented for the route, and the body and the headers are as it says."""
+        """A hook of the client: checks that the status is documented, and that body and headers are as documented."""
         request = response.request
         operation = self._operation(request.method, request.url.path)
         if operation is not None:
@@ -38,9 +38,9 @@ class Contract:
         return named[header["$ref"].rpartition("/")[2]] if "$ref" in header else header
 
     async def _check_body(self, response: httpx.Response, contents: Mapping[str, Any]) -> None:
-        """JSON of its schema; where the document promises bytes they may be any, and where nothing, there is none."""
+        """Check that JSON has its schema, and that a body is only present if one (or any bytes) is documented."""
         media_type = response.headers.get("content-type", "").partition(";")[0]
-        if media_type == EVENT_STREAM and media_type in contents:  # has no end to wait for
+        if media_type == EVENT_STREAM and media_type in contents:  # a stream has no end to wait for
             return
         await response.aread()
         if media_type in contents:

@@ -1,4 +1,4 @@
-"""The server of a run, a database on it for each worker, and how one is emptied.
+"""Starts the Postgres server of a run, and makes and empties the database of each worker.
 
 The server is the embedded one with fsync off. A database is a clone of a migrated template.
 """
@@ -45,13 +45,13 @@ TABLES = (
 
 
 def run_folder() -> Path:
-    """Where this run's database lies: a place that the server's user can reach, unlike pytest's own folders."""
+    """The folder of this run's server, which the server's user can enter, unlike pytest's own folders."""
     return Path(tempfile.gettempdir()) / f"daybook-tests-{os.getuid()}-{os.environ[RUN]}"
 
 
 @contextmanager
 def run_server() -> Iterator[str]:
-    """DSN of the run's server; whoever comes first starts it, and whoever leaves last stops it."""
+    """DSN of the run's server; the first process starts it, and the last to leave stops it."""
     folder = run_folder()
     folder.mkdir(mode=0o755, exist_ok=True)
     folder.chmod(0o755)
@@ -65,7 +65,7 @@ def run_server() -> Iterator[str]:
 
 @contextmanager
 def own_server(name: str) -> Iterator[str]:
-    """DSN of a server of a run that is not pytest's; it is gone at the end, also where a signal ends the run."""
+    """DSN of a server for a run outside pytest; removed at the end, also if a signal ends the run."""
     leave_when_told()
     os.environ[RUN] = f"{name}-{os.getpid()}"
     compile_once()
@@ -77,7 +77,7 @@ def own_server(name: str) -> Iterator[str]:
 
 
 def compile_once() -> None:
-    """Let the processes that tests start find what the first of them compiled, where Python keeps nothing by itself.
+    """If Python is told to write no bytecode, share a bytecode cache among the processes that tests start.
 
     A service then starts in less than half of the time.
     """
@@ -91,7 +91,7 @@ def dsn_of(server: str, name: str) -> str:
 
 
 async def clone(server: str, name: str) -> str:
-    """DSN of a new database, made from the migrated template; one worker at a time makes one."""
+    """DSN of a new database, cloned from the migrated template; one worker at a time."""
     with (run_folder() / "template.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         connection = await asyncpg.connect(server)
@@ -115,7 +115,7 @@ EMPTYING = "daybook-tests-emptying"
 
 
 class Emptying:
-    """Takes every row out of a database, by a connection that it keeps: a new one costs five times as much."""
+    """Deletes every row of a database, over a connection that it keeps: a new one would take five times as long."""
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -1,4 +1,4 @@
-"""As much of HTTP/1.1 as a scripted server needs, and the ways a connection can go wrong."""
+"""The HTTP/1.1 that the scripted server needs, and ways in which a connection can fail."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ async def begin(writer: asyncio.StreamWriter) -> None:
 
 
 async def drip(writer: asyncio.StreamWriter) -> NoReturn:
-    """Keeps every single read of the client short, and the whole call endless."""
+    """Send a byte now and then, so that each read of the client is short, and the whole call endless."""
     await begin(writer)
     while True:
         await asyncio.sleep(DRIP_SECONDS)
@@ -62,7 +62,7 @@ async def drip(writer: asyncio.StreamWriter) -> NoReturn:
 
 
 async def flood(writer: asyncio.StreamWriter, status: str = "200 OK", fields: str = "") -> NoReturn:
-    """As fast as the client reads. ``fields``: of the head, a line each."""
+    """Send an endless body as fast as the client reads. ``fields``: additional header lines."""
     head = f"HTTP/1.1 {status}\r\n{fields}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
     writer.write(head.encode())
     while True:
@@ -90,4 +90,4 @@ async def first_of(*waits: Coroutine[Any, Any, Any]) -> None:
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)  # else one still reads where the next request is read
+        await asyncio.gather(*tasks, return_exceptions=True)  # or a cancelled read would still hold the reader

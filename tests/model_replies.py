@@ -1,4 +1,4 @@
-"""What the model server answers by default: a deterministic observer and reflector, computed from the prompt alone."""
+"""The model server's default replies: a deterministic observer, reflector and extractor, computed from the prompt."""
 
 import math
 import re
@@ -20,14 +20,14 @@ class PromptKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One request for a reply, whichever wire format it came in."""
+    """One request, independent of its wire format."""
 
     model: str
     system: str
     prompt: str
     max_tokens: int
-    results: tuple[str, ...] = ()  # what tools returned, in the whole request
-    texts: tuple[str, ...] = ()  # to be made vectors of
+    results: tuple[str, ...] = ()  # of tools, in the whole request
+    texts: tuple[str, ...] = ()  # to be embedded
 
     def has(self, text: str) -> bool:
         return any(text in one for one in (self.prompt, *self.texts))
@@ -45,7 +45,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A reply that asks for a tool instead of saying something."""
+    """A reply that calls a tool instead of a text."""
 
     name: str
     arguments: dict[str, Any]
@@ -54,8 +54,8 @@ class ToolCall:
 Answer = Callable[[Asked], str | ToolCall]
 
 LABEL = re.compile(r"#(\d+) (\w+).*\((\d\d:\d\d)\)$")
-LINE_CHARS = 110  # about what one line of the answer costs
-SHARE = 0.35  # of the source; the answer must be smaller than that
+LINE_CHARS = 110  # of one line of the answer, about
+SHARE = 0.35  # of the source's length: the bound of the answer's
 QUOTE_CHARS = 70
 
 
@@ -75,7 +75,7 @@ DIMENSIONS = 256
 
 
 def embed(text: str) -> list[float]:
-    """Counts of its words, of which synonyms are one: texts are as alike as they share meanings."""
+    """Hashed word counts in which synonyms are one word, so that texts are similar if they share meanings."""
     numbers = [0.0] * DIMENSIONS
     for word in re.findall(r"\w+", text.lower()):
         numbers[zlib.crc32(SYNONYMS.get(word, word).encode()) % DIMENSIONS] += 1
@@ -107,7 +107,7 @@ def messages(block: str) -> Iterator[Said]:
 
 
 def _chunks(said: list[Said]) -> Iterator[list[Said]]:
-    """Neighbouring messages of one day, in as many chunks as the answer can afford lines."""
+    """Chunks of consecutive messages of one day, as many as the answer can have lines."""
     affordable = max(1, int(sum(len(one.text) for one in said) * SHARE / LINE_CHARS))
     size = math.ceil(len(said) / affordable)
     for _, day in groupby(said, key=lambda one: one.day):
@@ -129,7 +129,7 @@ def _quote(text: str) -> str:
 
 
 def reflect(asked: Asked) -> str:
-    """The given log with fewer lines: the important ones, then the newest, as many as the asked-for size holds."""
+    """The given log with fewer lines: the important ones, then the newest, as many as fit the requested size."""
     log = block(asked.prompt, "log") or ""
     lines = [line for line in log.split("\n") if line]
     kept = _kept(lines, chars=len(log) * _target_share(asked.prompt) * 0.8)

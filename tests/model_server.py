@@ -48,20 +48,20 @@ class Fault(StrEnum):
     HTML = "html"  # 200 and a proxy's page
     WRONG_SHAPE = "wrong_shape"  # 200 and JSON of another kind
     DEEP = "deep"  # 200 and JSON nested deeper than can be read
-    NO_ANSWER = "no_answer"  # 200 and what it cost, and no place for an answer
-    NO_CHARSET = "no_charset"  # 200 and a charset that is none of text
+    NO_ANSWER = "no_answer"  # 200 and usage, but null instead of an answer
+    NO_CHARSET = "no_charset"  # 200 and a charset that decodes to no text
     LARGE_ERROR = "large_error"  # 400 and five million letters of why
     ENDLESS = "endless"  # 200 and a body that never ends
     PACKED = "packed"  # 200 and eight million blanks, packed into few bytes
     REDIRECT = "redirect"  # 307 to itself
     ENDLESS_REDIRECT = "endless_redirect"  # 307 to itself and a body that never ends
-    FAR_REDIRECT = "far_redirect"  # 307 to a port that none is
-    NO_REDIRECT = "no_redirect"  # 307 to what is no address
+    FAR_REDIRECT = "far_redirect"  # 307 to an impossible port
+    NO_REDIRECT = "no_redirect"  # 307 to an invalid address
     HANG = "hang"  # no byte, until release() or the client gives up
     DRIP = "drip"  # headers, then a blank now and then, for ever
     RESET = "reset"  # the connection is torn down
-    BROKEN_OFF = "broken_off"  # it ends in the middle of the answer
-    BROKEN_PACKING = "broken_packing"  # 200 and bytes that cannot be unpacked
+    BROKEN_OFF = "broken_off"  # the connection ends in the middle of the answer
+    BROKEN_PACKING = "broken_packing"  # 200 and bytes that cannot be decompressed
 
 
 STATUSES = {
@@ -96,7 +96,7 @@ WAITS = frozenset({Fault.HANG, Fault.DRIP, Fault.ENDLESS, Fault.ENDLESS_REDIRECT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """An answer word for word, as some provider or gateway gives it; ``held`` back until release()."""
+    """A literal answer, as some provider or gateway gives it; ``held``: sent only after release()."""
 
     body: Any
     status: int = 200
@@ -123,7 +123,7 @@ class Recorded:
 
 
 class ModelServer:
-    """``observer`` and ``reflector`` compute the replies to the two kinds of prompt, ``other`` to all else.
+    """``observer`` and ``reflector`` compute the replies to their prompts, ``other`` to unknown prompts.
 
     ``embedder`` makes the vector of a text.
     """
@@ -144,9 +144,9 @@ class ModelServer:
             PromptKind.OTHER: other,
         }
         self.embedder = embedder
-        self.refused = ""  # a text that has this is refused, with all that come with it
-        self.said_to: Callable[[Asked], Said | Fault | None] = lambda _asked: None  # instead of all else
-        self.always: Fault | Said | None = None  # what every request meets for which nothing is planned
+        self.refused = ""  # requests for embeddings with this in a text are refused
+        self.said_to: Callable[[Asked], Said | Fault | None] = lambda _asked: None  # wins over planned faults
+        self.always: Fault | Said | None = None  # the answer or fault of requests for which nothing is planned
         self.requests: list[Recorded] = []
         self.in_flight = 0
         self.most_at_once = 0
@@ -163,7 +163,7 @@ class ModelServer:
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def environment(self) -> dict[str, str]:
-        """The variables that lead both SDKs here."""
+        """The variables that point both SDKs to this server."""
         return {
             "ANTHROPIC_API_KEY": "test-key",
             "ANTHROPIC_BASE_URL": self.url,
@@ -174,19 +174,19 @@ class ModelServer:
     def fail_next(
         self, fault: Fault | Said, *, times: int = 1, kind: PromptKind | None = None, retry_after: str | None = "1"
     ) -> None:
-        """The next ``times`` requests (of ``kind``) meet the fault; faults are met in the order they were planned.
+        """The next ``times`` requests (of ``kind``) get the fault; faults come in the order in which they were planned.
 
-        What is said word for word has its own headers.
+        A ``Said`` has headers of its own, so ``retry_after`` does not apply to it.
         """
         with self._changed:
             self._planned.extend([Planned(fault=fault, kind=kind, retry_after=retry_after)] * times)
 
     def release(self) -> None:
-        """Lets every hanging request go, with the reply it would have had; later hangs hang again."""
+        """Answer all hanging requests, with the replies they would have had; later ones hang again."""
         self._loop.call_soon_threadsafe(self._let_go)
 
     def wait_for_requests(self, count: int, *, seconds: float = 60.0) -> bool:
-        """Blocks the calling thread until ``count`` requests have come in all; False if they do not come."""
+        """Block the calling thread until ``count`` requests have come in total; False if they do not come."""
         with self._changed:
             return self._changed.wait_for(lambda: len(self.requests) >= count, timeout=seconds)
 
@@ -280,7 +280,7 @@ class ModelServer:
     async def _misbehaved(
         self, fault: Fault | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        """Whether the fault was all of the answer. From a wait it returns only if that was released."""
+        """Whether the fault was the whole answer. Returns from a wait only if it was released."""
         if fault in BODIES:
             await http.send(writer, *BODIES[fault])
             return True
@@ -289,7 +289,7 @@ class ModelServer:
         return False
 
     async def _wait(self, fault: Fault, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Returns only from a hang that was released; else the connection ends here."""
+        """Returns only from a hang that was released; otherwise the connection ends here."""
         if fault is Fault.BROKEN_OFF:
             await http.begin(writer)
             raise ConnectionResetError

@@ -1,4 +1,4 @@
-"""The wire shapes of the two model APIs, as their servers send them: requests read, replies and errors written.
+"""Reads requests and writes replies and errors in the wire formats of the model APIs.
 
 Sources: the types of the installed SDKs (anthropic.types.Message, openai.types.chat.ChatCompletion) and the error
 bodies both providers document.
@@ -54,7 +54,7 @@ def asked(api: str, body: dict[str, Any]) -> Asked:
 
 
 def _results(messages: list[dict[str, Any]]) -> Iterator[str]:
-    """What tools returned: OpenAI's messages of the role, Anthropic's blocks of the type."""
+    """The results of tools: OpenAI's messages of role tool, Anthropic's tool_result blocks."""
     for message in messages:
         if message["role"] == "tool":
             yield _text(message["content"])
@@ -68,7 +68,7 @@ def reply(api: str, question: Asked, text: str, ending: Ending) -> dict[str, Any
 
 
 def vectors(question: Asked, made: list[list[float]]) -> dict[str, Any]:
-    """The reply to a request for embeddings, in another order than they were asked for, which the API allows."""
+    """The reply to a request for embeddings, in reverse order, which the API allows."""
     data = [{"object": "embedding", "index": index, "embedding": made[index]} for index in reversed(range(len(made)))]
     tokens = sum(map(len, question.texts)) // 4
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
@@ -76,7 +76,7 @@ def vectors(question: Asked, made: list[list[float]]) -> dict[str, Any]:
 
 
 def call(api: str, question: Asked, asked_for: ToolCall) -> dict[str, Any]:
-    """A reply that calls a tool. Each call of a conversation has an id of its own: it is the next after its results."""
+    """A reply that calls a tool. Its id is numbered after the results so far, so that it is unique."""
     body = reply(api, question, "", Ending.CALL)
     name, number = asked_for.name, f"call_{len(question.results) + 1}"
     if api == "anthropic":
@@ -100,7 +100,7 @@ def _text(content: str | list[dict[str, Any]]) -> str:
 
 
 def _anthropic(model: str, text: str, ending: Ending, whole: int, out: int) -> dict[str, Any]:
-    """Its ``input_tokens`` is what was neither read from nor written to the cache."""
+    """A reply of Anthropic's, whose ``input_tokens`` excludes cache reads and writes."""
     thought = [{"type": "thinking", "thinking": "", "signature": "c2ln"}]
     return {
         "id": "msg_1",
@@ -120,7 +120,7 @@ def _anthropic(model: str, text: str, ending: Ending, whole: int, out: int) -> d
 
 
 def _openai(model: str, text: str, ending: Ending, whole: int, out: int) -> dict[str, Any]:
-    """A refusal stands beside the content, which is then null."""
+    """A reply of OpenAI's, in which a refusal is a field beside the content, which is then null."""
     refused = ending is Ending.REFUSAL
     message = {"role": "assistant", "content": None if refused else text, "refusal": text if refused else None}
     return {

@@ -1,4 +1,4 @@
-"""PgBouncer in transaction mode before a database of the tests, where it is installed."""
+"""Runs PgBouncer in transaction mode in front of a database of the tests, if it is installed."""
 
 import os
 import shutil
@@ -14,8 +14,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-PORT = 6432  # names the socket's file; there is no TCP
-CONNECTIONS = 2  # to the server, for all clients: fewer than a service opens, so that they take turns on them
+PORT = 6432  # part of the socket's file name; there is no TCP
+CONNECTIONS = 2  # to the server, for all clients: fewer than a service opens, so that they share them
 START_SECONDS = 20.0
 CONFIG = """
 [databases]
@@ -35,7 +35,7 @@ pidfile = {folder}/pgbouncer.pid
 
 @contextmanager
 def pooled(dsn: str) -> Iterator[str]:
-    """The DSN's database behind a PgBouncer of our own, which is ended at the end. Skips where none is installed."""
+    """The DSN's database behind a PgBouncer of our own, stopped at the end. Skips the test if none is installed."""
     program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
     if program is None:
         pytest.skip("pgbouncer is not installed")
@@ -48,7 +48,7 @@ def pooled(dsn: str) -> Iterator[str]:
         _wait_until_it_listens(process, folder)
         yield f"postgresql://{user}@/{urlsplit(dsn).path[1:]}?host={quote(str(folder), safe='')}&port={PORT}"
     finally:
-        process.send_signal(signal.SIGINT)  # SIGTERM, to it, is to go at once, and SIGINT to go safely: either ends it
+        process.send_signal(signal.SIGINT)  # its safe shutdown; SIGTERM is its immediate one
         try:
             process.wait(START_SECONDS)
         except subprocess.TimeoutExpired:
@@ -62,7 +62,7 @@ def is_pooled(dsn: str) -> bool:
 
 
 def _start(program: str, folder: Path, config: str, *, server: Path) -> "subprocess.Popen[bytes]":
-    """As the user of the server, whose socket is closed to others, and who is not root, which it refuses to run as."""
+    """Run it as the server's user, because the socket is closed to others, and PgBouncer refuses to run as root."""
     written, owner = folder / "pgbouncer.ini", server.stat()
     written.write_text(config, encoding="utf-8")
     own = owner.st_uid == os.geteuid()
@@ -80,7 +80,7 @@ def _start(program: str, folder: Path, config: str, *, server: Path) -> "subproc
 
 
 def _wait_until_it_listens(process: "subprocess.Popen[bytes]", folder: Path) -> None:
-    """Not until its socket is there: it binds it first and listens on it later, and refuses whoever comes between."""
+    """Wait until a connection succeeds: the socket's file exists before PgBouncer listens on it."""
     until = time.monotonic() + START_SECONDS
     while not _listens(folder / f".s.PGSQL.{PORT}"):
         if process.poll() is not None or time.monotonic() > until:

@@ -1,5 +1,5 @@
-"""The tests' database as a role that row-level security is in force for: ``test_securing.py``, and any other test by
-``pytest --row-level-security``."""
+"""Access to the tests' database as a role under row-level security, for ``test_securing.py``, and for any other test
+by ``pytest --row-level-security``."""
 
 import contextlib
 
@@ -21,7 +21,7 @@ def is_as_role(url: str) -> bool:
 
 
 async def secured(url: str) -> None:
-    """Let ``ROLE`` see of this database what the tenant of a transaction has."""
+    """Secure this database, so that ``ROLE`` sees only the rows of the transaction's tenant."""
     connection = await asyncpg.connect(url)
     with contextlib.suppress(asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):  # another worker's
         await connection.execute(f"CREATE ROLE {ROLE} LOGIN")

@@ -1,4 +1,4 @@
-"""How much work a piece of Python does, counted: the same in each run, however busy the machine is."""
+"""Counts the work of a piece of Python, independent of how busy the machine is."""
 
 import sys
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def steps(work: Callable[[], object]) -> int:
-    """The lines that ``work`` executes, each turn of a loop anew. What one call into C does counts as its line."""
+    """The number of lines that ``work`` executes, counting repetitions. A call into C counts as one line."""
     count = 0
 
     def trace(_frame: FrameType, event: str, _arg: Any) -> Any:

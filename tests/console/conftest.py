@@ -14,7 +14,7 @@ from app.keys.model import ApiKey
 from app.settings import Settings
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-# A page of ours calls nobody else; nor is the browser to call home.
+# Our pages call no other host; these keep the browser from calling home.
 QUIET = (
     "--no-sandbox",
     "--disable-gpu",
@@ -24,13 +24,13 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
-PATIENCE_MS = 20_000  # on a busy machine; Playwright's own is 5 s for what is expected of a page
+PATIENCE_MS = 20_000  # for a busy machine; Playwright's default for expectations is 5 s
 expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")
 async def started_browser() -> AsyncIterator[Browser]:
-    """One for all tests of a worker: to start it takes longer than most of them."""
+    """One browser for all tests of a worker, because its start takes longer than most tests."""
     found = next((path for path in map(shutil.which, NAMES) if path), None)
     if found is None:
         pytest.skip("no Chromium here; Debian has it as the package chromium")
@@ -42,21 +42,21 @@ async def started_browser() -> AsyncIterator[Browser]:
 
 @pytest.fixture
 async def browser(started_browser: Browser) -> AsyncIterator[Browser]:
-    """A browser without a context, which is what its cookies, storage and pages lie in."""
+    """A browser without contexts, and so without cookies, storage and pages."""
     yield started_browser
     for context in started_browser.contexts:
         await context.close()
 
 
 async def reading_key(database_url: str, *, tenant: str = "default") -> tuple[str, ApiKey]:
-    """A new key that may only read, as it is sent and as it is kept."""
+    """A new key of scope read: its secret, and the stored key."""
     asked_for = wanted(tenant=tenant, scopes=["read"], name="", expires=None)
     return await asyncio.to_thread(create, Settings(database_url=database_url), asked_for)
 
 
 @asynccontextmanager
 async def page_of(browser: Browser, url: str, **options: Any) -> AsyncIterator[Page]:
-    """A page that may log no error and ask no other host."""
+    """A page that fails the test if it logs an error or calls another host."""
     origin = "/".join(url.split("/")[:3])
     context = await browser.new_context(**{"viewport": {"width": 1300, "height": 900}} | options)
     page = await context.new_page()
@@ -72,7 +72,7 @@ async def page_of(browser: Browser, url: str, **options: Any) -> AsyncIterator[P
 
 
 async def tab_seen(page: Page, *, is_seen: bool) -> None:
-    """As when the reader turns to another tab, or back: no other way of Playwright's hides a page."""
+    """Simulate a switch to another tab, or back, because Playwright cannot hide a page."""
     await page.evaluate(
         """hidden => (Object.defineProperty(document, "hidden", { value: hidden, configurable: true }),
            document.dispatchEvent(new Event("visibilitychange")))""",

@@ -1,4 +1,4 @@
-"""Snapshots, asks and random logs for the context's tests."""
+"""Builds snapshots, asks and random logs for the context's tests."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -199,7 +199,7 @@ MEDIA = st.sampled_from(
     ]
 )
 ARGUMENTS = st.sampled_from([{}, {"q": "Lisbon"}, "not json", "", "[1]"])
-# A tool may answer any JSON, also what only looks like a part.
+# A tool may answer any JSON, also such that only looks like a part.
 ALIKE = st.sampled_from(
     [{"type": ["string", "null"]}, {"type": "text"}, {"type": "image", "data": 5, "media_type": {}, "url": []},
      {"type": "file", "data": "aGk=", "media_type": "application/pdf", "name": ["x"]}]

@@ -1,4 +1,4 @@
-"""What the providers demand of a payload, told independently of how it was made."""
+"""Checks of the providers' requirements for payloads, independent of the code that renders them."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -22,10 +22,10 @@ MARKS = ("cache_control", "prompt_cache_breakpoint")
 
 
 def check_anthropic(payload: dict[str, Any]) -> None:
-    """The SDK's types, and what they cannot say: turns alternate, results come first and answer the message before."""
+    """The SDK's types, and: turns alternate, results come first and answer the calls of the message before."""
     try:
         _exhaust(ANTHROPIC_MESSAGES.validate_python(payload["messages"]))
-    except ValidationError:  # who used a tool that is in beta sends its blocks back through the beta client
+    except ValidationError:  # blocks of beta tools are sent back through the beta client
         _exhaust(ANTHROPIC_BETA_MESSAGES.validate_python(payload["messages"]))
     _exhaust(ANTHROPIC_SYSTEM.validate_python(payload.get("system", [])))
     messages = payload["messages"]
@@ -59,7 +59,7 @@ def check_anthropic(payload: dict[str, Any]) -> None:
 
 
 def check_openai(payload: dict[str, Any]) -> None:
-    """The SDK's types, and: each run of results answers the calls right before it, all of them but at the end."""
+    """The SDK's types, and: each run of results answers all calls right before it; at the end some may be missing."""
     _exhaust(OPENAI_MESSAGES.validate_python([_without_thinking(message) for message in payload["messages"]]))
     waiting: list[str] = []
     for message in payload["messages"]:
@@ -76,15 +76,15 @@ def check_openai(payload: dict[str, Any]) -> None:
 
 
 def _without_thinking(message: dict[str, Any]) -> dict[str, Any]:
-    """The message less what Mistral alone knows in a content."""
+    """The message without thinking parts, which only Mistral knows."""
     said = [part for part in message["content"] or () if part["type"] != "thinking"]
     return {**message, "content": said or None}
 
 
 def check_responses(payload: dict[str, Any]) -> None:
-    """The SDK's types, and: outputs answer the calls before them, behind which none but the assistant said more.
+    """The SDK's types, and: outputs answer calls before them, with only the assistant's messages in between.
 
-    And reasoning leads to an item.
+    And reasoning is followed by an item.
     """
     _exhaust(OPENAI_INPUT.validate_python(payload["input"]))
     waiting: list[str] = []
@@ -99,7 +99,7 @@ def check_responses(payload: dict[str, Any]) -> None:
         elif kind.endswith("_output"):
             waiting.remove(item["call_id"])
             assert item["output"]
-        elif kind.endswith("_call") and "call_id" in item:  # one that OpenAI runs holds its result itself
+        elif kind.endswith("_call") and "call_id" in item:  # a call that OpenAI runs contains its result
             called.append(item["call_id"])
             waiting.append(item["call_id"])
         elif kind == "message":
@@ -119,7 +119,7 @@ def check_responses(payload: dict[str, Any]) -> None:
 
 
 def check_gemini(payload: dict[str, Any]) -> None:
-    """The SDK's types, and: turns alternate, and a turn of the user answers as many calls as the turn before made."""
+    """The SDK's types, and: turns alternate, and a turn of the user answers all calls of the turn before."""
     for content in payload["contents"]:
         Content.model_validate(content)
     GenerateContentConfig.model_validate(payload.get("config", {}))
@@ -158,7 +158,7 @@ def count_marks(value: Any) -> int:
 
 
 def flat(payload: dict[str, Any], shape: Format) -> Any:
-    """The payload as the provider reads it, front to back: a text, or a list of heads and parts without marks."""
+    """The payload in the order in which the provider reads it: a text, or a list of heads and parts without marks."""
     if shape is Format.TEXT:
         return payload["text"]
     found: list[Any] = [("system", _unmarked(block)) for block in payload.get("system", [])]
@@ -176,7 +176,7 @@ def _messages(payload: dict[str, Any]) -> list[Any]:
 
 
 def _unmarked(part: dict[str, Any]) -> dict[str, Any]:
-    """Marks may be deeper: a Responses output holds a list of parts."""
+    """The part without marks, also nested ones: a Responses output holds a list of parts."""
     return {key: _without_marks(value) for key, value in part.items() if key not in MARKS}
 
 
@@ -193,12 +193,12 @@ def _calls_of(message: dict[str, Any]) -> list[str]:
 
 
 def _is_seen(url: str) -> bool:
-    """Whether OpenAI can load what is at this URL: on the web, or within it an image of a kind it takes."""
+    """Whether OpenAI can load this URL: one of the web, or a data URL with an image of a supported type."""
     return url.startswith(("https://", "http://", *(f"data:image/{kind};" for kind in ("png", "jpeg", "gif", "webp"))))
 
 
 def _found(value: Any, key: str) -> Iterator[Any]:
-    """The values under a key, wherever they are."""
+    """The values of a key, at any depth."""
     if isinstance(value, dict):
         if key in value:
             yield value[key]
@@ -219,7 +219,7 @@ def _texts(value: Any) -> Iterable[str]:
 
 
 def _exhaust(value: Any) -> None:
-    """Pydantic validates an Iterable as it is read."""
+    """Read all iterables, because pydantic validates an Iterable only as it is read."""
     if isinstance(value, dict):
         value = value.values()
     elif isinstance(value, str | bytes) or not isinstance(value, Iterable):

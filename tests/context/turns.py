@@ -1,4 +1,4 @@
-"""A session turn by turn, and the context after each."""
+"""Appends to a session turn by turn, and reads the context after each."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ NOW = "2099-01-01T10:00:00Z"  # later than any anchor date
 
 
 def alone(context: dict[str, Any]) -> dict[str, Any]:
-    """The answer without what it tells of the call before it."""
+    """The answer without its comparison with the last call."""
     cache = {name: context["cache"][name] for name in ("epoch", "prefix_sha256", "stable_tokens")}
     return {**context, "cache": cache}
 
 
 async def say(service: Service, text: str, **fields: Any) -> dict[str, Any]:
-    """One message; answers the context after it."""
+    """Append a message; returns the context after it."""
     await service.append(KEY, {"role": "user", "content": text, **fields})
     return alone(await service.context(KEY, now=NOW))
 

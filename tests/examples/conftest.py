@@ -1,4 +1,4 @@
-"""Examples are run as a reader runs them: as processes, with what the environment says."""
+"""Runs the examples as a reader does: as processes, configured by the environment."""
 
 import asyncio
 import os
@@ -16,13 +16,13 @@ TALK = "I am Ana. How is the weather in Porto?\nWho am I?\n\n"  # with ``weather
 
 class Run(Protocol):
     async def __call__(self, *command: str | Path, talk: str = "", **environment: str) -> str:
-        """What the command prints; it fails where the command does."""
+        """The output of the command; fails if the command does."""
         ...
 
 
 @pytest.fixture
 def run(service: Service) -> Run:
-    """Runs a command with the service as MEMORY_URL; ``talk`` is what is typed into it."""
+    """Runs a command with the service as MEMORY_URL; ``talk`` is its standard input."""
 
     async def started(*command: str | Path, talk: str = "", **environment: str) -> str:
         process = await asyncio.create_subprocess_exec(
@@ -45,7 +45,7 @@ async def kinds(service: Service, key: str) -> list[str]:
 
 
 def weatherman(asked: Asked) -> str | ToolCall:
-    """A model that looks at the weather when it is asked for it, tells it, and else tells whom it talks to."""
+    """A model that says who the user is, or calls the weather tool and reports its result."""
     if "Ana" in asked.prompt and "Who" in asked.prompt:
         return "You are Ana."
     return f"It is {asked.results[-1]}." if asked.results else ToolCall(name="weather", arguments={"city": "Porto"})

@@ -1,4 +1,4 @@
-"""Conversations of which facts are noted once they have ended."""
+"""Holds conversations and ends them, so that facts are noted of them."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ async def say(service: Service, *texts: str, key: str = "s1", resource: str | No
 
 
 async def end(service: Service, key: str = "s1") -> None:
-    """End the session, and let its memory come to rest."""
+    """End the session, and wait until its memory is idle."""
     answer = await service.client.post(f"/sessions/{key}/end")
     assert answer.status_code == 200, answer.text
     await service.context(key, min_seq=1, wait_ms=WAIT_MS)

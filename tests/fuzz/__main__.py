@@ -1,7 +1,7 @@
-"""The fuzz at length: ``python -m tests.fuzz --seeds 2000``. Ends with how many failed, and exits with 1 if any did.
+"""Runs the fuzz tests at length: ``python -m tests.fuzz --seeds 2000``. Exits with 1 if any seed or death failed.
 
 A seed is a history of ``--steps`` acts; ``--first N --seeds 1 --shrink`` looks for the shortest that fails like seed
-N. The crashes then kill the service before and after each statement, and at its later runs.
+N. Then the service is killed before and after each statement, also at its later executions.
 """
 
 import argparse
@@ -22,9 +22,9 @@ from tests.fuzz.crashes import Lanes, single, unreached
 from tests.fuzz.engine_laws import EngineLaws
 from tests.fuzz.running import PHASES, machine
 
-# Hypothesis begins each run with the simplest history there is, which is the same for all seeds.
+# Hypothesis begins each run with the simplest history, which is the same for all seeds.
 EXAMPLES = 2
-LANES, RUNS = 6, 3  # services at once; the first so many runs of each statement
+LANES, RUNS = 6, 3  # services at once; executions of each statement at which it is killed
 
 
 def main() -> int:
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def failing_seeds(laws: type[EngineLaws], seeds: range, how: settings) -> list[int]:
-    """Those at which a law breaks, each told with its history."""
+    """The seeds at which a law breaks, each printed with its history."""
     failed: list[int] = []
     for done, seed in enumerate(seeds, start=1):
         told: list[str] = []
@@ -63,7 +63,7 @@ def failing_seeds(laws: type[EngineLaws], seeds: range, how: settings) -> list[i
 
 
 async def failing_deaths(dsn: str) -> dict[str, str]:
-    """Deaths that show in the end, and statements that no death was tried at."""
+    """Deaths that change the final state, and statements that the scenario does not reach."""
     with tempfile.TemporaryDirectory() as folder:
         async with Lanes(dsn, Path(folder), number=LANES) as lanes:
             undisturbed = await lanes.run()
@@ -84,7 +84,7 @@ def _settings(steps: int, *, shrink: bool) -> settings:
         phases=PHASES if shrink else (Phase.generate,),
         suppress_health_check=list(HealthCheck),
         print_blob=False,
-        verbosity=Verbosity.debug,  # tells each step; read only where it fails
+        verbosity=Verbosity.debug,  # prints each step; read only if the seed fails
     )
 
 

@@ -1,4 +1,4 @@
-"""What an operator lets all memories spend in a day, and the days that pass."""
+"""Sets the daily caps on spending, lets days pass, and checks that caps hold."""
 
 from collections.abc import Sequence
 
@@ -17,16 +17,16 @@ MIDNIGHT = "UPDATE memories SET due_at = now() WHERE paused AND due_at IS NOT NU
 
 
 class Purse:
-    """Caps are read at a start, so that each change of them is one of every process."""
+    """The caps of all processes. They are read at a start, so each change restarts every process."""
 
     def __init__(self, database: Database, processes: Sequence[Process]) -> None:
         self._database = database
         self._processes = processes
-        self._highest: dict[str, int | None] = {}  # of the day's caps, by the table of what they are held against
+        self._highest: dict[str, int | None] = {}  # the highest cap of the day, by the table of its account
         self._before = self._uncounted()
 
     async def allow(self, caps: Caps) -> None:
-        """As an engine that starts: what was paused is looked at."""
+        """Set the caps, and resume paused memories, as an engine does that starts."""
         for process in self._processes:
             process.caps = caps
             await process.kill()
@@ -43,10 +43,10 @@ class Purse:
         self._highest = {table: cap.tokens for table, cap in _caps(self._processes[0].caps).items()}
 
     async def check(self) -> None:
-        """No cap is passed by more than one call, and those whose reservation counted no more (docs/decisions/0016).
+        """No cap is exceeded by more than one call, plus the calls whose reservation had lapsed (docs/decisions/0016).
 
-        A short lease may end and be renewed, which none of them tells: then it is one of each process more. Without a
-        cap nothing waits for it.
+        A short lease may lapse and be renewed unnoticed, so with one a further call of each process is allowed. Without
+        caps no memory is paused.
         """
         lapsed = len(self._processes) if self._processes[0].lease_seconds == SHORT_LEASE else 0
         late = self._uncounted() - self._before + lapsed

@@ -1,4 +1,4 @@
-"""Processes of the service in this one, on the tests' database."""
+"""The fixture of a session and two processes of the service, within this process, on the tests' database."""
 
 from collections.abc import AsyncIterator
 

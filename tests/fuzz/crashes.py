@@ -1,4 +1,4 @@
-"""Runs the scenario with deaths in it, several at once, and compares where it ends with where it ends without."""
+"""Runs the scenario with deaths of the service, several at once, and compares the final state with that without."""
 
 import asyncio
 import contextlib
@@ -29,25 +29,25 @@ from tests.fuzz.statements import writes
 from tests.journeys.looks import until
 from tests.journeys.processes import PROJECT, surroundings
 
-# What no service executes; each is a transaction by itself, or an import is one.
+# Statements that only commands execute; each is a transaction by itself, or an import is one.
 OF_COMMANDS = frozenset({"redrive", "insert_key", "revoke_key", "import_rows", "import_due"}) | {
     "import_artifact",
     "import_deleted_artifact",
 }
-BEHIND = frozenset({"touch_keys"})  # of no request: what a death loses of it is when a key was last used
+BEHIND = frozenset({"touch_keys"})  # after a request: a death loses only the time of a key's last use
 START_SECONDS = 60.0
 Outline = dict[str, Any]
 
-# What differs between two runs in which the same happened: who tried how often and when, and ids from sequences.
+# What differs between two runs with the same outcome: attempts, their times, and ids from sequences.
 OWN_TABLES = frozenset({"runs", "spending", "tenant_spending"})
 OWN_COLUMNS = frozenset({"lease_epoch", "usage", "retired_by", "replaced_by", "sources"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """Where a run ended, and how many deaths it died.
+    """The final state of a run, and its number of deaths.
 
-    ``steps`` are the statements made until the last step, in their order, ``statements`` all before the last life.
+    ``steps`` are the statements until the last step, in order; ``statements`` all before the last life.
     """
 
     outline: Outline
@@ -70,7 +70,7 @@ class Zygote:
         self._one = asyncio.Lock()
 
     async def start(self, life: Life) -> int:
-        """Begin a life; answers its pid."""
+        """Start a service; returns its pid."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         async with self._one:
@@ -87,7 +87,7 @@ class Zygote:
 
 
 class Lane:
-    """One database, and the services that live and die on it one after the other."""
+    """One database, and the services that run on it one after the other."""
 
     def __init__(self, zygote: Zygote, url: str, folder: Path) -> None:
         self._zygote = zygote
@@ -102,7 +102,7 @@ class Lane:
         self._pid = 0
 
     async def run(self, *deaths: Point) -> End:
-        """The scenario from an empty database to its end; the first life dies the first death, and so on."""
+        """Run the scenario from an empty database to its end; the first life dies at the first point, and so on."""
         await self._emptying()
         (self._folder / STATEMENTS).write_text("", encoding="utf-8")
         self._planned = deque(deaths)
@@ -132,7 +132,7 @@ class Lane:
         return (self._folder / STATEMENTS).read_text(encoding="utf-8").split()
 
     async def _insist(self, *steps: scenario.Step) -> None:
-        """The steps as a client makes them that tries again; what died is started again by its supervisor."""
+        """Run the steps as a client with retries; a service that died is restarted, as by its supervisor."""
         for _ in range(len(self._planned) + 1):
             with contextlib.suppress(httpx.TransportError):
                 for step in steps:
@@ -143,7 +143,7 @@ class Lane:
             await step(self._client)
 
     async def _begin(self, *, faulty: bool = False) -> None:
-        """The next life, which dies the next death that is planned; with faults where that needs them."""
+        """Start the next life, which dies at the next planned point; with model faults if that needs them."""
         await self._end(signal.SIGKILL)
         await self._client.aclose()
         (self._folder / PORT).unlink(missing_ok=True)
@@ -157,7 +157,7 @@ class Lane:
         self._client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60)
 
     async def _port(self) -> str:
-        """Where it listens; "" until it does."""
+        """The port it listens on; "" until it does."""
         with contextlib.suppress(FileNotFoundError):
             return (self._folder / PORT).read_text(encoding="utf-8")
         assert self._alive(), "it ended before it listened"
@@ -182,7 +182,7 @@ class Lane:
 
 
 async def outline(url: str, client: httpx.AsyncClient) -> Outline:
-    """What is the same however often a service died, with every law checked: all but ids, times and what failed."""
+    """The state that must not depend on deaths: all but ids, times and failures. Checks every law first."""
     database = Database(DatabaseConfig(url=url, pool_min=1, pool_max=1))
     await database.open()
     try:
@@ -205,7 +205,7 @@ async def outline(url: str, client: httpx.AsyncClient) -> Outline:
 
 
 async def _lacking(database: Database, table: str) -> int:
-    """How many messages have no row there yet, of what search is made of in the background."""
+    """The number of messages without a row in this table of the search index, which is filled in the background."""
     async with database.connection() as connection:
         found: int = await connection.fetchval(
             "SELECT count(*) FROM messages m WHERE NOT EXISTS"  # noqa: S608 - our own table names
@@ -215,7 +215,7 @@ async def _lacking(database: Database, table: str) -> int:
 
 
 async def _rows(database: Database, table: str) -> list[dict[str, Any]]:
-    """All rows, in a fixed order, without ``OWN_COLUMNS`` and sequences; of a time only whether there is one."""
+    """All rows, in a fixed order, without ``OWN_COLUMNS`` and sequences, and with all times equal."""
     async with database.connection() as connection:
         columns = await connection.fetch(OWN, table)
         own = {found["name"] for found in columns} | OWN_COLUMNS
@@ -235,13 +235,13 @@ WHERE table_schema = 'public' AND table_name = $1 AND (is_identity = 'YES' OR co
 
 
 def _difference(now: Any, was: Any) -> str:
-    """The lines that are there on one side only."""
+    """The lines that only one side has."""
     before, after = (pformat(side, width=200).splitlines() for side in (was, now))
     return "\n".join(line for line in unified_diff(before, after, lineterm="", n=0))
 
 
 class Lanes:
-    """Several lanes side by side on one server."""
+    """Several concurrent lanes on one server."""
 
     def __init__(self, server: str, folder: Path, *, number: int) -> None:
         self._server = server
@@ -265,7 +265,7 @@ class Lanes:
         self._zygote.close()
 
     async def run(self, *deaths: Point) -> End:
-        """The scenario on the next lane that is free."""
+        """Run the scenario on the next free lane."""
         lane = await self._lanes.get()
         try:
             return await lane.run(*deaths)
@@ -275,7 +275,7 @@ class Lanes:
     async def wrong(
         self, expected: End, lives: Iterable[Sequence[Point]], *, told: Callable[[str], None] = lambda _: None
     ) -> dict[str, str]:
-        """The runs in which deaths show in the end, each with what differs; ``told`` hears of the progress."""
+        """The runs whose final state differs, each with the difference; ``told`` gets the progress."""
         judging = [self._judged(deaths, expected) for deaths in lives]
         found: dict[str, str] = {}
         for done, judged in enumerate(asyncio.as_completed(judging), start=1):
@@ -301,24 +301,24 @@ class Lanes:
 
 @cache
 def written() -> list[str]:
-    """The statements of the code that write."""
+    """The names of the code's writing statements."""
     return [name for name in writes(PROJECT / "app") if name not in OF_COMMANDS | BEHIND]
 
 
 def unreached(end: End) -> list[str]:
-    """The statements of the code that write, and that the scenario does not reach."""
+    """The code's writing statements that the scenario does not reach."""
     return [name for name in written() if name not in end.statements]
 
 
-BACKGROUND = frozenset({"index_messages", "write_vectors"})  # what no step waits for
+BACKGROUND = frozenset({"index_messages", "write_vectors"})  # statements that no step waits for
 
 
 def dealt(end: End, *, runs: int) -> list[list[Point]]:
-    """A death after every statement that writes, and after a commit, spread over so many runs.
+    """A death after every writing statement, and after a commit, spread over so many runs.
 
-    In a run the one comes first whose last chance passes first: so no life begins too late for its death. What can be
-    met before the last step, which is cut short at a moment of its own, is met there. What no step waits for comes
-    before all: it may be later than in the run that nothing disturbed.
+    In a run the deaths are ordered by the last execution of their statement, so that no life begins too late for its
+    death. Statements that are executed before the last step, which is interrupted, count until then. Those of
+    BACKGROUND come first, because they may be executed later than in the undisturbed run.
     """
     last = {name: number for number, name in enumerate(end.steps)} | dict.fromkeys(BACKGROUND, -1)
     met = sorted({*written(), "commit"} & {*end.statements})
@@ -327,7 +327,7 @@ def dealt(end: End, *, runs: int) -> list[list[Point]]:
 
 
 def single(end: End, *, number_max: int) -> list[list[Point]]:
-    """One death a run: before and after each of the first so many of each statement, reads too."""
+    """One death per run: before and after each of the first executions of each statement, including reads."""
     made = Counter(end.statements)
     return [
         [Point(name=name, number=number, after=after)]

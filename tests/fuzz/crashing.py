@@ -1,7 +1,7 @@
-"""The real service, in a process that kills itself at a statement: ``python -m tests.fuzz.crashing``.
+"""Runs the real service in a process that kills itself at a statement: ``python -m tests.fuzz.crashing``.
 
-Imports once, also what a service imports at its first use, then forks a service for each line of JSON on stdin
-(``Life``), and answers its pid on stdout: a start costs a tenth of a second then, not two.
+Imports everything once, including lazy imports, then forks a service for each line of JSON on stdin (``Life``), and
+writes its pid to stdout: so a start takes a tenth of a second, not two.
 """
 
 import json
@@ -30,7 +30,7 @@ from app.recall.times import named_time
 from app.settings import Settings
 from tests.fuzz.statements import Watched
 
-PORT, STATEMENTS = "port", "statements"  # files a life writes: where it listens, and what it has made
+PORT, STATEMENTS = "port", "statements"  # files that a life writes: its port, and the statements it has executed
 DIED = "died"
 
 
@@ -45,7 +45,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Life:
-    """One process, which tells of itself in ``folder``. ``dies_at`` None lives."""
+    """One process of the service, which writes its files into ``folder``. ``dies_at`` None: it does not kill itself."""
 
     url: str
     settings: dict[str, Any]
@@ -63,11 +63,11 @@ class Life:
 
 
 class Killer:
-    """Ends its process the hard way. Each statement is a line of ``statements``, the death another."""
+    """Kills its process at the point. Writes each statement, and the death, as a line of ``statements``."""
 
     def __init__(self, life: Life) -> None:
         self._point = life.dies_at
-        self._begun, self._made = Counter[str](), Counter[str]()  # apart: two of one name may be under way
+        self._begun, self._made = Counter[str](), Counter[str]()  # both, because two of one name may run at once
         self._statements = (Path(life.folder) / STATEMENTS).open("a", buffering=1, encoding="utf-8")
 
     def before(self, name: str) -> None:
@@ -86,7 +86,7 @@ class Killer:
 
 
 def watch(database: Database, killer: Killer) -> None:
-    """Have every connection of the service's own pool watched."""
+    """Watch every connection of the service's own pool."""
     plain = database._acquired
 
     @asynccontextmanager
@@ -94,17 +94,17 @@ def watch(database: Database, killer: Killer) -> None:
         async with plain() as connection:
             yield Watched(connection, killer)
 
-    database._acquired = watched  # type: ignore[method-assign] # this process's only, from its start to its end
+    database._acquired = watched  # type: ignore[method-assign] # for this process only, from its start to its end
 
 
 def live(life: Life) -> None:
-    """Serve until SIGTERM, or until the point."""
+    """Serve until SIGTERM, or until the death."""
     configure(json=False, level="error")
     app = create_app(Settings(**life.settings), Location(url=life.url, name="the tests' database"))
     watch(app.state.database, Killer(life))
     config = uvicorn.Config(app, loop="uvloop", http="httptools", ws="none", log_config=None)
-    # Listens before it serves, so that whoever reads the port can connect, and no other can have taken it.
-    # Of protocol TCP by name, as in tests/conftest.py.
+    # Listens before it serves, so that whoever reads the port can connect, and no other process can take it.
+    # With IPPROTO_TCP as in tests/conftest.py.
     listening = socket.socket(proto=socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen()
@@ -113,14 +113,14 @@ def live(life: Life) -> None:
 
 
 def _tell_port(folder: Path, port: int) -> None:
-    """All at once, or a reader might find half of it."""
+    """Write the port atomically, because a reader might find half of it otherwise."""
     written = folder / f"{PORT}.new"
     written.write_text(str(port), encoding="utf-8")
     written.rename(folder / PORT)
 
 
 def _child(line: str) -> None:
-    """Never returns: what follows is the parent's."""
+    """Serve in the forked child. Never returns, because the code after the fork is the parent's."""
     try:
         sys.stdin.close()
         live(Life.read(line))
@@ -136,7 +136,7 @@ def use_what_is_imported_late() -> None:
 
 def main() -> None:
     use_what_is_imported_late()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who asked for a child sees its end by itself
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # so that dead children are reaped; the caller polls their pids
     for line in sys.stdin:
         pid = os.fork()
         if not pid:

@@ -1,4 +1,4 @@
-"""Random histories of callers, processes, models and clocks; every law of the memory after each step."""
+"""A Hypothesis state machine of callers, processes, models and clocks, which checks every law after each step."""
 
 import asyncio
 from itertools import cycle
@@ -71,7 +71,7 @@ configs = st.fixed_dictionaries(
 
 
 class EngineLaws(RuleBasedStateMachine):
-    """``runner`` runs the acts of ``world`` one by one; between two of them nothing moves."""
+    """``runner`` runs the acts of ``world`` one by one; between two acts nothing runs."""
 
     runner: asyncio.Runner
     parts: tuple[Any, ...]
@@ -113,7 +113,7 @@ class EngineLaws(RuleBasedStateMachine):
     @precondition(lambda self: len(self.sharers) + len(self.branches) + len(self.copies) > 1)
     @rule(which=st.integers(0, 5))
     def turn(self, which: int) -> None:
-        """What follows is said and done in another of the sessions that share the memory, in a branch, or a copy."""
+        """Continue in another of the sessions that share the memory, in a branch, or in a copy."""
         worlds = [*self.sharers, *self.branches, *self.copies]
         self.world = worlds[which % len(worlds)]
 
@@ -139,7 +139,7 @@ class EngineLaws(RuleBasedStateMachine):
 
     @rule(at=processes, topics=st.lists(st.sampled_from(["dog", "sister", "boat"]), max_size=3))
     def know(self, at: int, topics: list[str]) -> None:
-        """What lasts is said, and then no more: it is read for facts, where the session is of a resource."""
+        """Say lasting facts and end the session, whereupon facts are noted if it belongs to a resource."""
         said = [self.text("user", 0, words=f"My {topic} is called Rex.") for topic in topics]
         if said:
             self.do(self.world.append(at, said))
@@ -207,7 +207,7 @@ class EngineLaws(RuleBasedStateMachine):
         at=processes, back=st.integers(0, 5), size=sizes, role=st.sampled_from(["user", "assistant"]), observe=observed
     )
     def replace(self, at: int, back: int, size: int, role: str, observe: bool | None) -> None:
-        """One of the newest messages, a call or a result too, turns into something said."""
+        """Replace one of the newest messages, perhaps a call or a result, by a text."""
         known = sorted(self.world.told, key=lambda name: -self.world.told[name])[: back + 1][-1]
         self.do(self.world.replace(at, known, self.text(role, size, observe)))
 
@@ -259,13 +259,13 @@ class EngineLaws(RuleBasedStateMachine):
 
     @rule(size=sizes, sizes=st.lists(sizes, max_size=3))
     def all_at_once(self, size: int, sizes: list[int]) -> None:
-        """Appends, a retry and claims through all processes in the same moment."""
+        """Appends, a retry and claims through all processes concurrently."""
         one, many = self.text("user", size), [self.text("assistant", size) for size in sizes]
         self.do(self.world.at_once([one], [one, *many], many))
 
     @rule(at=processes, size=sizes, outlived=st.booleans(), fate=ends)
     def think_long(self, at: int, size: int, outlived: bool, fate: Fate) -> None:
-        """A call hangs while more is said, and mostly another takes over; then it comes back."""
+        """A model call hangs while more is appended, and mostly another process takes over; then it returns."""
         self.world.processes[at].script.planned.appendleft(Fate.HELD)
         self.do(self.world.append(at, [self.text("user", size)]))
         self.do(self.world.work(at))

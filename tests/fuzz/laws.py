@@ -1,8 +1,8 @@
-"""The laws of architecture.md section 5 over the tables themselves, in one snapshot of one session.
+"""The laws of architecture.md section 5, checked over the tables in one snapshot of one session.
 
-Each takes one look (or two, one after the other) and fails with what breaks it. Those over what the API tells are in
-tests/journeys/laws.py. Where sessions share a memory its rows are told of each of them; what a note covers is what it
-covers of that one.
+Each takes one snapshot (or two successive ones) and fails with what breaks it. The laws over the API are in
+tests/journeys/laws.py. If sessions share a memory, its rows are read for each of them, with a note's ``covers`` reduced
+to that session.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,9 +29,9 @@ Seqs = list[int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """All rows of one session and its memory, as they were at ``now``. Each version has the session's ``cursor`` then.
+    """All rows of one session and its memory at ``now``. Each version has the session's ``cursor`` then.
 
-    ``parted``: a session was deleted that shared the memory, and with it its notes.
+    ``parted``: a session that shared the memory was deleted with its notes.
     """
 
     now: Any
@@ -64,21 +64,21 @@ class Facts:
 
     @property
     def copied_seq(self) -> int:
-        """The last message that was copied from another session, whose notes were copied without their calls."""
+        """The last message copied from a parent session, whose notes were copied without their calls."""
         return int(self.session["branched_at_seq"] or 0)
 
     def observable(self, first: int, last: int) -> Seqs:
         return [row["seq"] for row in self.messages[first - 1 : last] if row["observe"]]
 
     def remembered(self, last: int, version: int) -> Seqs:
-        """What is to be in the log up to ``last``: all observable but what was deleted or left to a summary by then."""
+        """The seqs that the log has to cover up to ``last``: all observable ones not deleted or only in a summary."""
         gone = [row for row in (*self.observations, *self.reflections) if row["retired_by"] == DELETED]
         forgotten = set(_covered(row for row in gone if row["retired_version"] <= version))
         forgotten.update(_seqs(self.untold(version)))
         return [seq for seq in self.observable(1, last) if seq not in forgotten]
 
     def untold(self, version: int) -> list[list[int]]:
-        """The seqs that only the summary told when this was the version."""
+        """The ranges that only the summary covered at this version."""
         cursors = [row["cursor"] for row in self.versions if row["version"] == version]
         seq = cursors[0]["summary_seq"] if cursors and cursors[0] else None
         found: list[list[int]] = [] if seq is None else self.messages[seq - 1]["covers"]
@@ -86,28 +86,25 @@ class Facts:
 
     @property
     def chunks(self) -> list[Row]:
-        """The session's observations as they were made: an edited one is there once, as what it was edited to last.
-
-        One whose text was erased is not, and one that came back to the log is once.
-        """
+        """The session's observations, each once: an edited one as its last edit, without erased ones."""
         return [row for row in self.all_chunks if row["session_id"] == self.id]
 
     @property
     def all_chunks(self) -> list[Row]:
-        """The same of all sessions of the memory."""
+        """The observations of all sessions of the memory, each once."""
         made = [row for row in self.observations if row["retired_by"] != EDITED and row["erased_at"] is None]
         ordered = sorted(made, key=lambda row: int(row["id"]))
         return list({(row["session_id"], row["from_seq"]): row for row in ordered}.values())
 
     @property
     def erased(self) -> bool:
-        """Whether something was, so that what the past was is not told by the rows any more."""
+        """Whether anything was erased, so that the rows no longer show the whole past."""
         rows = (*self.messages, *self.observations, *self.reflections)
         return self.parted or any(row["erased_at"] is not None for row in rows)
 
     @property
     def rebuilding(self) -> Seqs:
-        """What is to be observed again."""
+        """The seqs that are to be observed again."""
         own = [gap for gap in self.memory["rebuilding"] if gap[2:] in ([], [str(self.id)])]
         return [seq for first, last, *_ in own for seq in self.observable(first, last)]
 
@@ -140,13 +137,13 @@ async def read_facts(database: Database, session: UUID) -> Facts | None:
 
 
 async def read_all(database: Database, sessions: Sequence[UUID], *, parted: bool = False) -> list[Facts | None]:
-    """The same of several, at one moment."""
+    """The facts of several sessions, from one snapshot."""
     async with database.snapshot() as tx:
         return [await _read(tx, session, parted=parted) for session in sessions]
 
 
 async def every_memory_has_a_session(database: Database) -> None:
-    """And every session its memory."""
+    """Every memory has a session, and every session its memory."""
     async with database.connection() as connection:
         parted = await connection.fetch(PARTED)
     assert parted == [], parted
@@ -168,9 +165,9 @@ RESTING_ON_NOTHING = "SELECT text FROM facts WHERE author = 'extractor' AND json
 
 
 async def facts_rest_on_what_is_there(database: Database) -> None:
-    """What the memory noted was said in sessions of its resource, and is not of what was erased of them.
+    """Facts that the memory noted cite sessions of their resource, and no erased messages.
 
-    Nor does anything hold of a session that is gone, or end a fact that is gone.
+    No fact cites a deleted session, or was replaced by a deleted fact.
     """
     async with database.snapshot() as tx:
         assert await tx.fetch(RESTING_ON_NOTHING) == []
@@ -178,20 +175,20 @@ async def facts_rest_on_what_is_there(database: Database) -> None:
     for row in rows:
         source = row["source"]
         assert row["session"] is not None, "its session is gone"
-        assert not source["text"] or source["to_seq"] <= row["facts_seq"] < row["next_seq"]  # else it is a caller's
+        assert not source["text"] or source["to_seq"] <= row["facts_seq"] < row["next_seq"]  # no text: a caller's
         assert not row["text"] or not {*source["cites"]} & {*(row["erased"] or ())}
         assert (row["replaced_by"] is None) == (row["heir"] is None)
         assert row["valid_to"] is None or row["valid_from"] <= row["valid_to"] or not row["text"]
 
 
 async def facts_of(database: Database, session: UUID) -> list[Row]:
-    """What was noted of the session by the memory, oldest first."""
+    """The facts that the memory noted of the session, oldest first."""
     async with database.connection() as connection:
         return [dict(row) for row in await connection.fetch(FACTS_OF, str(session))]
 
 
 def nothing_is_noted_again(noted: Sequence[Row], taken_back: Sequence[tuple[set[int], int]], now: Facts) -> None:
-    """Since a fact was deleted, or put in other words, none is noted of the messages it was taken from."""
+    """After a fact was deleted or reworded, no fact is noted of its messages again."""
     for fact in noted:
         own = [{*source["cites"]} for source in fact["sources"] if source["session_id"] == str(now.id)]
         again = [cites for cites, newest in taken_back for one in own if one <= cites and fact["id"] > newest]
@@ -221,7 +218,7 @@ async def _read(tx: Tx, session: UUID, *, parted: bool) -> Facts | None:
 
 
 def _of(session: UUID, row: Any) -> Row:
-    """A row of the memory, which covers what it covers of this session."""
+    """A row of the memory, with ``covers`` reduced to this session."""
     found = dict(row)
     covers = found.get("covers")
     if isinstance(covers, dict):
@@ -232,14 +229,14 @@ def _of(session: UUID, row: Any) -> Row:
 
 
 def _cursor(session: UUID, version: Row, stood: Sequence[Row]) -> Row | None:
-    """Where the session stood at a version; None where it was not there yet. A shared memory says so when it moved."""
+    """The session's cursor at a version; None if it did not exist yet. A shared memory stores it only when it moved."""
     own = version["cursors"].get(str(session))
     noted = [row for row in stood if row["version"] <= version["version"]]
     return own or (noted[-1] if noted else None)
 
 
 def check(now: Facts, before: Facts | None, *others: Facts) -> None:
-    """Every law that holds at any moment, whatever runs and whatever failed. ``others`` share the memory."""
+    """Check every law that holds at any moment, whatever runs and failed. ``others`` share the memory."""
     log_is_whole(now)
     each_message_is_derived_once(now)
     live_log_covers_what_is_observed(now)
@@ -256,7 +253,7 @@ def check(now: Facts, before: Facts | None, *others: Facts) -> None:
 
 
 def log_is_whole(now: Facts) -> None:
-    """Nothing is lost or doubled among the messages, and their running sums are right."""
+    """No message is lost or doubled, and the running sums are right."""
     assert [row["seq"] for row in now.messages] == list(range(1, now.last_seq + 1))
     assert len({row["id"] for row in now.messages}) == now.last_seq
     total = 0
@@ -267,10 +264,10 @@ def log_is_whole(now: Facts) -> None:
 
 
 def each_message_is_derived_once(now: Facts) -> None:
-    """Laws 1 and 2: chunks follow one another from 1 to the cursor, and from there to what was observed ahead.
+    """Laws 1 and 2: chunks are contiguous from 1 to the cursor, and from there to the buffered cursor.
 
-    Retired chunks count: a reflection stands for them, or nothing does since they were deleted. What only a summary
-    tells is derived too.
+    Retired chunks count, whether a reflection replaces them or they were deleted. Messages that only a summary covers
+    count as derived.
     """
     ranges = now.untold(now.memory["log_version"])
     untold = [{"from_seq": first, "to_seq": last} for first, last in ranges]
@@ -295,7 +292,7 @@ def each_message_is_derived_once(now: Facts) -> None:
 
 
 def live_log_covers_what_is_observed(now: Facts) -> None:
-    """Law 2: each observable message up to the cursor is in one live chunk; one retired is told by its reflection."""
+    """Law 2: each observable message up to the cursor is in one live note; a retired note is in its reflection."""
     live = [*now.having("active"), *now.live_reflections]
     lost = set(now.rebuilding)
     remembered = now.remembered(now.observed_seq, now.memory["log_version"])
@@ -311,7 +308,7 @@ def live_log_covers_what_is_observed(now: Facts) -> None:
 
 
 def what_is_made_ahead_can_be_used(now: Facts) -> None:
-    """A reflection made ahead is in no version; those it condenses are live, else it was dropped as they were."""
+    """A buffered reflection is in no version; its sources are live, otherwise it was dropped."""
     notes = {"observations": now.having("active"), "reflections": now.live_reflections}
     live = {kind: {row["id"] for row in rows} for kind, rows in notes.items()}
     ahead = [row for row in now.reflections if row["status"] == "buffered"]
@@ -325,7 +322,7 @@ def what_is_made_ahead_can_be_used(now: Facts) -> None:
 
 
 def counters_are_sums(now: Facts, *others: Facts) -> None:
-    """The counters that thresholds are compared with are what they stand for."""
+    """The counters that are compared with thresholds equal the sums of their rows."""
     memory = now.memory
     assert memory["pending_tokens"] == sum(map(_pending_tokens, (now, *others)))
     assert memory["buffered_tokens"] == sum(row["message_tokens"] for row in now.having("buffered"))
@@ -339,7 +336,7 @@ def _pending_tokens(now: Facts) -> int:
 
 
 def versions_follow_one_another(now: Facts) -> None:
-    """Each version has its row and one cause, and what that cause brings."""
+    """Each version has one row and one cause, and the births and retirements of that cause."""
     assert [row["version"] for row in now.versions] == list(range(1, now.memory["log_version"] + 1))
     for row in () if now.parted else now.versions:
         version, cause = row["version"], row["cause"]
@@ -347,7 +344,7 @@ def versions_follow_one_another(now: Facts) -> None:
         retired = [one for one in (*now.observations, *now.reflections) if one["retired_version"] == version]
         match cause:
             case "erased":
-                pass  # what it brings is all there is: what it retires may be born in it by another erasure
+                pass  # anything: a note that it retires may be born in it by another erasure
             case "observed" | "rebuilt":
                 assert (born, retired) == ([1, 0], [])
             case "activated":
@@ -363,7 +360,7 @@ def versions_follow_one_another(now: Facts) -> None:
 
 
 def past_logs_cover_their_past(now: Facts) -> None:
-    """Each version's log, rebuilt, covers exactly what was observed when it was made."""
+    """Each version's log, rebuilt from the rows, covers exactly what was observed when it was made."""
     own = [row for row in now.versions if row["cursor"] is not None]
     for row in own:
         cursor = row["cursor"]
@@ -380,7 +377,7 @@ def past_logs_cover_their_past(now: Facts) -> None:
 
 
 def versions_note_what_moved(now: Facts) -> None:
-    """Where sessions share a memory a version has nothing of those that stand where they stood; else it has its own."""
+    """In a shared memory versions have no cursors, and only moved ones are noted; else they have the session's."""
     shared = now.session["memory_id"] != now.id
     assert all(bool(row["cursors"]) != shared for row in now.versions)
     assert shared or not now.stood
@@ -389,7 +386,7 @@ def versions_note_what_moved(now: Facts) -> None:
 
 
 def who_waits_is_found(now: Facts) -> None:
-    """Of a shared memory, whichever has messages to be observed or facts to be taken is found by its index."""
+    """A session of a shared memory with messages to observe, or facts to note, is marked ``waiting``."""
     session = now.session
     said = [row["seq"] for row in now.messages if row["kind"] != Kind.SUMMARY]
     to_note = session["ended_at"] is not None and session["facts_seq"] < max(said, default=0)
@@ -399,7 +396,7 @@ def who_waits_is_found(now: Facts) -> None:
 
 
 def calls_are_counted(now: Facts) -> None:
-    """Each chunk has the one call it came from, and each call is counted once."""
+    """Each chunk has one recorded call, and each call is counted once."""
     recorded = [row for row in now.runs if row["outcome"] == "recorded"]
     observed = [(row["from_seq"], row["to_seq"]) for row in recorded if row["kind"] == "observe"]
     chunks = [(row["from_seq"], row["to_seq"]) for row in now.all_chunks]
@@ -419,7 +416,7 @@ def failures_are_told(now: Facts) -> None:
 
 
 def nothing_moves_back(before: Facts, now: Facts) -> None:
-    """Law 2: no cursor, version or epoch goes back; sealed messages never change; what was born keeps its text."""
+    """Law 2: no cursor, version or epoch goes back; sealed messages never change; notes keep their texts."""
     for name in ("next_seq", "observed_seq", "buffered_seq"):
         assert now.session[name] >= before.session[name], name
     for name in ("log_version", "generation", "lease_epoch"):
@@ -435,20 +432,19 @@ def nothing_moves_back(before: Facts, now: Facts) -> None:
 
 
 def nothing_tells_of(marks: Iterable[str], now: Facts) -> None:
-    """What was erased is in no row: of no message, note, version or run, whatever became of them."""
+    """Erased content is in no row of any message, note, version or run."""
     rows = repr((now.session, now.memory, now.messages, now.observations, now.reflections, now.versions, now.runs))
     assert [mark for mark in marks if mark in rows] == []
 
 
 def nothing_is_forgotten(now: Facts, rules: Rules, state: State, *others: Facts) -> None:
-    """A memory that nobody will look at by itself has nothing to do; ``state`` is policy's own view of it.
+    """A memory without a due time or a lease has nothing to do; ``state`` is the policy's own view of it.
 
-    That is one with neither a time nor a lease; one that waits for a time (a back-off, ``min_interval``, the end of the
-    day of a cap) is not.
+    One with a due time in the future waits for a reason: a back-off, ``min_interval``, or the end of the day of a cap.
     """
     memory = now.memory
     if now.last_seq == now.copied_seq:
-        return  # of a branch nothing is done until something is said in it
+        return  # nothing is done in a branch before its first own message
     if memory["due_at"] is not None:
         waits = memory["due_at"] > now.now and memory["lease_owner"] is None and not memory["attempts"]
         of_cap = memory["paused"] or memory["due_at"].astimezone(UTC).time() == time.min
@@ -467,7 +463,7 @@ def _safe(now: Facts, rules: Rules, step: Observe | Buffer) -> bool:
 
 
 def _end_of(rows: Sequence[Row], *, start: int) -> int:
-    """The end of chunks that begin after ``start`` and leave neither gap nor overlap."""
+    """Check that chunks follow ``start`` without gap or overlap; returns their end."""
     end = start
     for row in sorted(rows, key=lambda row: int(row["from_seq"])):
         assert row["from_seq"] == end + 1, f"{row['from_seq']} follows {end}"
@@ -481,7 +477,7 @@ def _seqs(ranges: Iterable[Sequence[int]]) -> Seqs:
 
 
 def _covered(rows: Iterable[Row]) -> Seqs:
-    """All seqs that these observations and reflections cover, those of two of them twice."""
+    """All seqs that these notes cover, sorted; those of two notes twice."""
     return sorted(seq for row in rows for seq in _seqs(row["covers"]))
 
 

@@ -1,4 +1,4 @@
-"""An observer and a reflector in the process that fail, hang and babble as they are told, and else do their work."""
+"""An in-process observer and reflector that fail, hang or babble as planned, and otherwise work."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ CALL = Call(provider="fated", model="fated", prompt_version="1", usage=Usage(inp
 
 
 class Fate(StrEnum):
-    """What becomes of a call."""
+    """The outcome of a call."""
 
     GOOD = "good"
     EMPTY = "empty"
@@ -29,16 +29,16 @@ class Fate(StrEnum):
     RETRYABLE = "retryable"
     FINAL = "final"
     BUG = "bug"
-    LOST = "lost"  # with the process that computes it
-    HELD = "held"  # until it is released with another fate
+    LOST = "lost"  # the helper process dies
+    HELD = "held"  # hangs until it is released with another fate
 
 
-MARK = re.compile(r"mark-\d+-")  # what only one message says, and an observer never forgets that it has seen
+MARK = re.compile(r"mark-\d+-")  # unique to one message; the observer copies all marks that it sees into the task
 SPOILED = {Fate.EMPTY: "", Fate.REPETITIVE: REPETITIVE}
 
 
 class Script:
-    """The fates of the next calls, in order, GOOD after the last; the calls that are held."""
+    """The fates of the next calls, in order, then GOOD; and the calls that are held."""
 
     def __init__(self) -> None:
         self.planned: deque[Fate] = deque()
@@ -46,7 +46,7 @@ class Script:
         self.holding = asyncio.Event()
 
     async def next(self) -> Fate:
-        """Raises what the call is to fail with."""
+        """The fate of a call; raises the error of a failing one."""
         fate = self.planned.popleft() if self.planned else Fate.GOOD
         if fate is Fate.HELD:
             fate = await self._hold()
@@ -74,7 +74,7 @@ class Script:
                 self.holding.clear()
 
     def release(self, fate: Fate) -> None:
-        """Let the oldest held call go."""
+        """Release the oldest held call with this fate."""
         self.held[0].set_result(fate)
 
 
@@ -111,7 +111,7 @@ class FatedReflector:
 
 
 def _seen(source: ObserverInput) -> str:
-    """A task that tells every mark in view: of the messages, of the earlier lines, of the task before."""
+    """A task with every mark in the messages, the earlier lines and the current task."""
     marks = sorted(set(MARK.findall(repr((source.messages, source.earlier, source.current_task)))))
     return f"<current-task>{' '.join(marks)}</current-task>" if marks else ""
 

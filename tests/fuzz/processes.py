@@ -1,4 +1,4 @@
-"""Several processes of the service in one: each its own engine, model and way to die, on one pool of connections."""
+"""Simulates several processes of the service in one, each with an engine, model and death of its own, on one pool."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -36,12 +36,12 @@ from tests.fuzz.model import FatedObserver, FatedReflector, Script
 from tests.fuzz.statements import Cut, WatchedDatabase
 
 SETTINGS = Settings(http=HttpSettings(access_log=False), context=ContextSettings(elsewhere_tokens=0))
-LONG_LEASE, SHORT_LEASE = 3_600.0, 0.03  # ends when the test says so; is renewed, or ends, within a step
+LONG_LEASE, SHORT_LEASE = 3_600.0, 0.03  # ends only when the test ends it; is renewed, or lapses, within a step
 QUIET_SECONDS = 120.0
 
 
 class Later:
-    """A clock on which all that was said is old."""
+    """A clock 31 days ahead, so that all messages are old."""
 
     @staticmethod
     async def now() -> datetime:
@@ -49,7 +49,7 @@ class Later:
 
 
 class Life:
-    """The statements a process may still make: cut before or after the last one, then none at all."""
+    """The number of statements that a process may still execute; then its connections are cut."""
 
     def __init__(self) -> None:
         self.left: int | None = None
@@ -57,7 +57,7 @@ class Life:
         self._inside = False
 
     def ends_in(self, statements: int, *, inside: bool) -> None:
-        """``inside``: the last statement is made, and its answer lost."""
+        """``inside``: one more statement is executed, but its answer is lost."""
         self.left, self._inside = statements, inside
 
     @property
@@ -85,9 +85,9 @@ class Life:
 
 
 class Counting(SpendingStore):
-    """Notes each call that is booked though others may have been allowed meanwhile what it had reserved.
+    """Counts the calls that are charged when their reservation no longer counts.
 
-    Which its lease tells, as another may have it, or none; and the day, as another may have begun.
+    That is so if the lease has lapsed or another process has it, or if another day has begun.
     """
 
     RESERVED: Final = """
@@ -114,30 +114,30 @@ class Counting(SpendingStore):
             self._process.uncounted += not counted
 
     async def _is(self, question: str, lease: Lease) -> bool:
-        async with self._process.database.connection() as connection:  # which no life of the process ends
+        async with self._process.database.connection() as connection:  # not watched, so never cut
             return bool(await connection.fetchval(question, lease.memory_id, lease.epoch))
 
 
 class Process:
-    """One process of the service as ``app.main`` builds it, but for its model, its sweep and its connections."""
+    """One process of the service as ``app.main`` builds it, except for its model, its sweep and its connections."""
 
     def __init__(self, database: Database, *, number: int) -> None:
         self.database = database
         self._number = number
         self.lease_seconds = LONG_LEASE
         self.caps = Caps()
-        self.uncounted = 0  # calls whose reservation counted no more when they were charged
+        self.uncounted = 0  # calls whose reservation no longer counted when they were charged
         self._app = create_app(SETTINGS)
         client = httpx.AsyncClient(transport=httpx.ASGITransport(app=self._app), base_url="http://fuzz")
         self.service = Service("http://fuzz", client, self._app)
         self.start()
 
     def start(self) -> None:
-        """Begin a life, with nothing left in memory of the one before."""
+        """Begin a new life, without in-memory state of the one before."""
         self.life, self.script = Life(), Script()
         database = WatchedDatabase(self.database, self.life)
         self.queue = QueueStore(database)
-        # Unchecked: a lease that lapses within a step is shorter than any that a setting allows.
+        # Not validated: a lease that lapses within a step is shorter than the settings allow.
         engine = EngineSettings.model_construct(lease_seconds=self.lease_seconds, grace_seconds=0)
         base = Base(
             settings=SETTINGS.model_copy(update={"engine": engine}),
@@ -177,13 +177,13 @@ class Process:
         )
 
     async def kill(self) -> None:
-        """End this life between two statements, whatever it is at; leases stay as they are."""
+        """End this life between two statements, without releasing leases, and begin the next."""
         self.life.end()
         await self.engine.stop()
         self.start()
 
     async def stop(self) -> None:
-        """Told to end: what it cannot finish at once it gives back."""
+        """Stop gracefully, giving back unfinished work, and begin the next life."""
         await self.engine.stop()
         self.start()
 
@@ -192,11 +192,11 @@ class Process:
         await self.quiet()
 
     async def quiet(self) -> None:
-        """Until its engine has nothing to do, or waits for the model. Fails where it never comes to that."""
+        """Wait until the engine has nothing to do, or a model call is held. Raises TimeoutError."""
         async with asyncio.timeout(QUIET_SECONDS), self._holding() as holding:
             while self.engine._tasks and not self.script.held:
                 await asyncio.wait({*self.engine._tasks.values(), holding}, return_when=asyncio.FIRST_COMPLETED)
-                await asyncio.sleep(0)  # a task that has ended is taken from the engine's by a callback
+                await asyncio.sleep(0)  # a callback removes a finished task from the engine
 
     @asynccontextmanager
     async def _holding(self) -> AsyncIterator["asyncio.Task[bool]"]:

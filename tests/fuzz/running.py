@@ -1,4 +1,4 @@
-"""Runs the state machine on a database."""
+"""Binds the state machine to a database."""
 
 import asyncio
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from tests.fuzz.engine_laws import EngineLaws
 from tests.fuzz.processes import Process
 
 PROCESSES = 3
-PHASES = (Phase.generate, Phase.shrink)  # not explain, which runs a failing history over and over
+PHASES = (Phase.generate, Phase.shrink)  # not explain, which repeats a failing history many times
 
 
 @contextmanager
 def machine(url: str) -> Iterator[type[EngineLaws]]:
     """The state machine on this database, with processes that all its runs share."""
     database = Database(DatabaseConfig(url=url, pool_min=2, pool_max=12))
-    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as own:  # or it would take the tests' own loop away
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as own:  # with a factory it leaves the tests' loop alone
         own.run(database.open())
         workers = [Process(database, number=number) for number in range(PROCESSES)]
 

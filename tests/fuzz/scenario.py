@@ -1,9 +1,9 @@
-"""What callers do while the service dies: it reaches every statement that writes, and every step can be repeated.
+"""The scenario of callers while the service dies: it reaches every writing statement, and every step is repeatable.
 
-A step is made again when the service dies in it, so what was done already must not be done twice. Between two steps
-the memory comes to rest, so that what is observed together does not depend on who is faster. To add a point for a new
-statement, add a step to ``STEPS`` that makes the service execute it, and where it is part of what a caller can see,
-that to ``crashes.outline``; the tables are compared as they are.
+A step is repeated when the service dies in it, so it must not do anything twice. Between two steps the memory becomes
+idle, so that the batches that are observed do not depend on timing. To add a point for a new statement, add a step to
+``STEPS`` that makes the service execute it, and add its effect on answers, if any, to ``crashes.outline``; the tables
+are compared anyway.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -109,10 +109,7 @@ async def put_resource(metadata: Json, client: httpx.AsyncClient) -> None:
 
 
 async def share(client: httpx.AsyncClient) -> None:
-    """Two sessions have one memory: of one that had its own, and one that goes back to its own before it is used.
-
-    One of them is branched, the other goes, and then their resource.
-    """
+    """Let sessions join and leave a shared memory; then branch one, delete the other, and delete their resource."""
     shared = {"resource_id": "clara", "config": {"scope": "resource", "message_tokens": 60, "buffer_every": None}}
     for config in ({}, {"scope": "session"}):
         await _done(client.put("/sessions/alone", json={"resource_id": "clara", "config": config}))
@@ -144,7 +141,7 @@ async def compact(up_to_seq: int, summary: str | None, client: httpx.AsyncClient
 
 
 async def branch(key: str, at_seq: int, client: httpx.AsyncClient) -> None:
-    """Branch the session, once, and let the branch come to rest."""
+    """Branch the session, once, and wait until the branch is idle."""
     answer = await client.post(f"{SESSION}/branch", json={"key": key, "at_seq": at_seq})
     assert answer.status_code in {201, 409}, answer.text
     await until(partial(_status, client, f"/sessions/{key}"), "idle".__eq__, seconds=REST_SECONDS)
@@ -156,13 +153,13 @@ async def note(fact: str, seq: int, client: httpx.AsyncClient) -> None:
 
 
 async def correct(fact: str, client: httpx.AsyncClient) -> None:
-    """Give the newest fact other words."""
+    """Reword the newest fact."""
     newest = (await client.get(FACTS)).json()["items"][-1]["id"]
     await _done(client.patch(f"{FACTS}/{newest}", json={"text": fact}))
 
 
 async def delete_another(client: httpx.AsyncClient) -> None:
-    """A session comes and goes, and a resource."""
+    """Make and delete a resource and a session."""
     await _done(client.post("/resources/boris/facts", json={"text": "Boris pays too.", "category": "insight"}))
     await _done(client.put("/resources/boris", json={"config": {"preset": "compact"}}))
     await _done(client.delete("/resources/boris"))
@@ -172,7 +169,7 @@ async def delete_another(client: httpx.AsyncClient) -> None:
 
 
 async def expire(client: httpx.AsyncClient) -> None:
-    """What is noted and shown no more goes by a retention rule; a session in which nothing is said, whole."""
+    """Wait until a retention rule has removed the messages before the tail."""
     memory = (await client.get(f"{SESSION}/memory")).json()
     old = memory["cursor"]["tail_from_seq"] - 1
     await until(partial(_expired, client), old.__eq__, seconds=REST_SECONDS)
@@ -183,7 +180,7 @@ async def _expired(client: httpx.AsyncClient) -> int:
 
 
 async def fall_silent(client: httpx.AsyncClient) -> None:
-    """A session goes because nothing is said in it."""
+    """Wait until a retention rule has deleted a silent session."""
     await _done(client.post("/sessions/silent/messages", json={"messages": messages(1, 2)}))
     await _done(client.put("/sessions/silent", json={"config": {"retention": AT_ONCE | {"keep": "nothing"}}}))
 
@@ -194,7 +191,7 @@ async def fall_silent(client: httpx.AsyncClient) -> None:
 
 
 async def delete_between(client: httpx.AsyncClient) -> None:
-    """A session goes whose branch stays; then the others."""
+    """Delete a session that has a parent and a branch, then these."""
     await _done(client.post("/sessions/upper/messages", json={"messages": messages(1, 2)}))
     for parent, key in (("upper", "between"), ("between", "lower")):
         answer = await client.post(f"/sessions/{parent}/branch", json={"key": key})
@@ -204,7 +201,7 @@ async def delete_between(client: httpx.AsyncClient) -> None:
 
 
 async def inherit(client: httpx.AsyncClient) -> None:
-    """A session goes of which a fact was noted and corrected that its branch tells too; then the branch."""
+    """Delete a session of which facts were noted and corrected that its branch inherits; then the branch."""
     said = [{"id": "told", "role": "user", "content": "I prefer a window seat.", "created_at": TOLD_AT}]
     body = {"messages": said, "resource_id": "dora"}
     await _done(client.post("/sessions/elder/messages", json=body, params=WAIT))
@@ -219,7 +216,7 @@ async def inherit(client: httpx.AsyncClient) -> None:
 
 
 async def rest(client: httpx.AsyncClient) -> None:
-    """Until the memory has nothing to do."""
+    """Wait until the memory is idle."""
     await until(partial(_status, client), "idle".__eq__, seconds=REST_SECONDS)
 
 
@@ -273,11 +270,11 @@ STEPS: list[Step] = [
 ]
 LAST: Step = begin_to_reflect
 
-# What only a reflector executes that fails, or hangs.
+# Statements that are only executed if the reflector fails or hangs.
 OF_FAULTS = frozenset({"fail", "count_usage", "give_back"})
 
-# The reflector. At first it cannot make the log smaller. In the first life, and where OF_FAULTS is to be reached, it
-# also fails once, and hangs in the last step.
+# The reflector. At first it cannot make the log smaller. In the first life, and to reach OF_FAULTS, it also fails once,
+# and hangs in the last step.
 LINE = "* 🟡 [fact] Line {} of an answer that is longer than what it condenses. #1\n"
 LONG = "".join(LINE.format(number) for number in range(90))
 SHORT = "<observations>\nDate: May 2, 2026\n* 🟡 [fact] Ana pays the invoices of the shops. #1\n</observations>"

@@ -1,6 +1,6 @@
-"""Every statement to the database, seen before and after it: the points at which a process can die.
+"""Watches every statement before and after its execution: the points at which a process can die.
 
-A statement is called by the name in its leading comment, the ends of a transaction ``begin`` and ``commit``.
+A statement is named by its leading comment, the ends of a transaction ``begin`` and ``commit``.
 """
 
 import ast
@@ -18,7 +18,7 @@ UNNAMED = "unnamed"
 
 
 class Watch(Protocol):
-    """Told of each statement. Raises, or ends the process, where the connection is to end there."""
+    """Called around each statement. Raises, or ends the process, to end the connection there."""
 
     def before(self, name: str) -> None: ...
 
@@ -73,7 +73,7 @@ class Watched:
 
 
 class WatchedDatabase(Database):
-    """``database`` seen through a watch; one pool may serve many of these, as if each were a process of its own."""
+    """``database`` under a watch; one pool may serve many of these, as if each were a process of its own."""
 
     def __init__(self, database: Database, watch: Watch) -> None:
         self._database = database
@@ -99,7 +99,7 @@ class WatchedDatabase(Database):
 
 
 def writes(folder: Path) -> list[str]:
-    """The names of all statements in the code of ``folder`` that write. Raises ValueError for one without a name."""
+    """The names of all writing statements in the code of ``folder``. Raises ValueError for one without a name."""
     return [_name(text, file) for file in sorted(folder.rglob("*.py")) for text in _texts(file) if WRITE.search(text)]
 
 
@@ -111,7 +111,7 @@ def _name(statement: str, file: Path) -> str:
 
 
 def _texts(file: Path) -> Iterator[str]:
-    """The texts written in a file, but for docstrings; of one with values in it what stands around them."""
+    """The string literals of a file without docstrings; of an f-string the constant parts."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     known = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):

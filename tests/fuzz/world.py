@@ -1,7 +1,7 @@
-"""One session, several processes that work at it, and all that can happen to them: each act is a method.
+"""One session, the processes that work on it, and all that can happen to them: each act is a method.
 
-After each act the laws are checked (``check``); ``settle`` ends the faults and lets the memory catch up. Sessions that
-share a memory are one world each, and each knows all of them (``sharers``).
+After each act the laws are checked (``check``); ``settle`` ends the faults and lets the memory catch up. Each session
+of a shared memory is a world of its own, with a list of all of them (``sharers``).
 """
 
 import asyncio
@@ -46,8 +46,8 @@ CONFIG: Final[dict[str, Any]] = {
     "observer_input_tokens": 300,
     "block_after": 3,
 }
-STEPS_MAX = 60  # looks of an engine until a memory has caught up
-LOOKED = frozenset({Outcome.NO_BOUNDARY})  # boundaries are looked for from time to time only
+STEPS_MAX = 60  # steps of an engine until a memory has caught up
+LOOKED = frozenset({Outcome.NO_BOUNDARY})  # boundaries are looked up only from time to time
 TENANT = "default"
 BUSY, GONE = 503, 410
 
@@ -55,7 +55,7 @@ _keys = count(1)
 
 
 class World:
-    """``messages`` are those that a caller sent, by id; ``told`` those of them it was told are stored, with seqs."""
+    """``messages``: those that a caller sent, by id; ``told``: the seqs of those acknowledged as stored, by id."""
 
     def __init__(self, database: Database, processes: Sequence[Process]) -> None:
         self.database = database
@@ -69,17 +69,17 @@ class World:
         self.branches: list[World] = []
         self.messages: dict[str, Json] = {}
         self.told: dict[str, int] = {}
-        self.marks: dict[str, set[str]] = {}  # by id, what only this message says, or said before it was replaced
-        self.erased: set[str] = set()  # ids of which a caller was told so
-        self._erasing: set[str] = set()  # and those that may be: of which it asked, or that are old
+        self.marks: dict[str, set[str]] = {}  # the unique marks of a message, also those before its replacement, by id
+        self.erased: set[str] = set()  # ids whose erasure was acknowledged
+        self._erasing: set[str] = set()  # ids that may be erased: requested, or expired
         self.open_calls: list[str] = []
         self.config: dict[str, Any] = {}
-        self._taken_back: list[tuple[set[int], int]] = []  # messages of which nothing is noted again, by what fact
-        self._gone: set[str] = set()  # what was said in a session that is deleted
+        self._taken_back: list[tuple[set[int], int]] = []  # seqs of which no fact newer than this one may be noted
+        self._gone: set[str] = set()  # the marks of deleted sessions
         self._facts: laws.Facts | None = None
         self._look: Look | None = None
-        self._apart_seq = 0  # its last message when it left the memory it shared, in which nothing is observed of it
-        self._parted = False  # whether it was deleted, and begun anew
+        self._apart_seq = 0  # its last message when it was copied from a shared memory: so far none is observed
+        self._parted = False  # whether it was deleted from a shared memory, and begun anew
         self._forced = False  # calls may have been closed because too much waited (memory-rules.md section 3, groups)
         self._numbers = count(1)
         self._branches = count(1)
@@ -87,13 +87,13 @@ class World:
         self._store = MemoryStore(database)
 
     async def start(self, *, lease_seconds: float) -> None:
-        """Every process anew."""
+        """Restart every process."""
         for process in self.processes:
             process.lease_seconds = lease_seconds
             await process.kill()
 
     async def share(self, number: int) -> list["World"]:
-        """The worlds of so many sessions, this one among them, that have one memory."""
+        """The worlds of so many sessions, including this one, that share one memory."""
         self.sharers = [self, *(World(self.database, self.processes) for _ in range(number - 1))]
         for one in self.sharers:
             one.resource, one.sharers = self.key, self.sharers
@@ -101,14 +101,14 @@ class World:
             await one.configure(0, SHARED)
         return self.sharers
 
-    # What callers do.
+    # Acts of callers.
 
     def message(self, role: str, content: Any, **fields: Any) -> Json:
-        """A new message; the id says its order of sending."""
+        """A new message; ids are numbered in the order of sending."""
         return {"id": f"m-{next(self._numbers)}", "role": role, "content": content, **fields}
 
     async def append(self, at: int, messages: Sequence[Json]) -> None:
-        """Post the messages; what a dying process answers, if it does, decides nothing."""
+        """Post the messages; a dying process need not answer."""
         self.messages |= {message["id"]: message for message in messages}
         self._mark(messages)
         answer = await self.processes[at].service.client.post(
@@ -125,9 +125,9 @@ class World:
             assert self.told.setdefault(stored["id"], stored["seq"]) == stored["seq"]
 
     async def conflict(self, at: int, known: str) -> None:
-        """A stored id with other content, among new messages: nothing of it is stored.
+        """Post a stored id with other content among new messages: none of them is stored.
 
-        One that may be gone goes alone: what a rule removed is not compared.
+        An id that may be erased is posted alone, because its content is no longer compared.
         """
         other = {"id": known, "role": "user", "content": "something else entirely"}
         fresh = {"id": "never", "role": "user", "content": "not stored either"}
@@ -138,11 +138,11 @@ class World:
         assert answer.status_code == 409 or gone or self._dead(at, answer.status_code), answer.text
 
     async def erase(self, at: int, known: str) -> None:
-        """A message and all that was made of it."""
+        """Erase a message and all that was derived from it."""
         for one in self._family():
             one._erasing.add(known)
-            one._look = None  # the context is another one
-            one._forced = True  # and a result may have lost its call, or a call what closed it
+            one._look = None  # the context changes
+            one._forced = True  # a result may have lost its call, or a call the message that closed it
         answer = await self.processes[at].service.client.delete(f"/sessions/{self.key}/messages/{known}")
         if answer.status_code == BUSY:
             assert self.processes[at].life.ended, answer.text
@@ -154,7 +154,7 @@ class World:
                 one.erased.add(known)
 
     async def branch(self, at: int, back: int) -> "World | None":
-        """Another session that begins with all but so many of the newest messages, and goes its own way."""
+        """Branch a session that begins with all but ``back`` of the newest messages."""
         last = 0 if self._facts is None else self._facts.last_seq
         branch = World(self.database, self.processes)
         branch.key = f"{self.key}-{next(self._branches)}"
@@ -177,8 +177,8 @@ class World:
         return branch
 
     async def copy(self) -> "World | None":
-        """The session is exported, and imported under another key: it is the same, and of nobody."""
-        await asyncio.gather(*(process.quiet() for process in self.processes))  # else it goes on meanwhile
+        """Export the session, and import it under another key: it is the same, but belongs to no resource."""
+        await asyncio.gather(*(process.quiet() for process in self.processes))  # so that it does not change meanwhile
         if self._facts is None:
             return None
         copy = World(self.database, self.processes)
@@ -204,7 +204,7 @@ class World:
         assert sum(told) == rows
 
     async def _is_like(self, origin: "World") -> None:
-        """All that was said, and where the memory is its own, the log of each version."""
+        """Check that the messages are the same and, if the memory is not shared, the log of each version."""
         facts, former = await self.facts(), await origin.facts()
         own = ("session_id", "memory_id", "cursors", "covers", "cursor", "tokens_before", "observe")
         for kind in (
@@ -219,16 +219,16 @@ class World:
         self._apart_seq = origin._apart_seq if origin.resource is None else facts.last_seq
         shown = [one.processes[0].service for one in (origin, self) if not one.processes[0].life.is_bounded]
         if origin.resource is None and shown:
-            whole = {"now": "2030-01-01T00:00:00Z", "message_budget": 0}  # where a text is cut its session's key stands
+            whole = {"now": "2030-01-01T00:00:00Z", "message_budget": 0}  # no limit: a cut text would name its session
             told = [await shown[0].context(one.key, **whole) for one in (origin, self)]
             assert [context["payload"] for context in told[:1]] == [context["payload"] for context in told[1:]]
 
     def _family(self) -> "list[World]":
-        """This one, its branches, and theirs."""
+        """This world and all branches that descend from it."""
         return [self, *(one for branch in self.branches for one in branch._family())]
 
     async def part(self, at: int) -> None:
-        """The session is deleted, and another begun by its key, in the same memory where it was shared."""
+        """Delete the session, and begin another with its key, in the same memory if it was shared."""
         answer = await self.processes[at].service.client.delete(f"/sessions/{self.key}")
         assert answer.status_code in {200, 404} or self._dead(at, answer.status_code), answer.text
         if await laws.read_facts(self.database, self.session) is not None:
@@ -241,8 +241,8 @@ class World:
         self._parted = self.resource is not None
         if self.origin is not None:
             self.origin.branches += self.branches
-        self.branches = []  # an erasure in what comes does not reach them
-        await self.processes[at].kill()  # else it may be about to die, and the key is another session's
+        self.branches = []  # erasures in the new session do not reach them
+        await self.processes[at].kill()  # it may be about to die, but the new session has to be configured
         await self.configure(at, SHARED if self.resource else CONFIG)
 
     async def end(self, at: int) -> None:
@@ -250,14 +250,14 @@ class World:
         assert answer.status_code in {200, 404} or self._dead(at, answer.status_code), answer.text
 
     async def visit(self, at: int, where: str | None, scope: str) -> None:
-        """A session without messages is put, in the memory of a resource or in its own."""
+        """Put a session without messages, in the memory of a resource or in its own."""
         body = {"config": {"scope": scope}} | ({} if where is None else {"resource_id": self._resource(where)})
         answer = await self.processes[at].service.client.put(f"/sessions/{self.key}-guest", json=body)
-        # 422: a memory is shared with a resource, and it has none.
+        # 422: a shared memory needs a resource, and the session has none.
         assert answer.status_code in {200, 201, 422} or self._dead(at, answer.status_code), answer.text
 
     async def visits_at_once(self, visits: Sequence[tuple[str, str]]) -> None:
-        """A session is put here and there, spoken in and deleted through all processes in the same moment."""
+        """Put, append to and delete a session, in several resources, through all processes concurrently."""
         clients = [process.service.client for process in self.processes if not process.life.is_bounded]
         path, acts = f"/sessions/{self.key}-passer", []
         for number, (where, act) in enumerate(visits if clients else ()):
@@ -271,14 +271,14 @@ class World:
                 case scope:
                     acts.append(client.put(path, json={"config": {"scope": scope}} | resource))
         for answer in await asyncio.gather(*acts):
-            # 409: it has messages, and so its resource and its memory.
+            # 409: it has messages, so its resource and memory are fixed.
             assert answer.status_code in {200, 201, 404, 409}, answer.text
 
     def _resource(self, where: str) -> str:
         return self.key if where == "here" else f"{self.key}-{where}"
 
     async def expire(self, at: int) -> None:
-        """What was said goes by a retention rule, where it is noted and shown no more."""
+        """Run the retention sweep, which removes old messages that are observed and not in the tail."""
         for one in self.sharers:
             one._erasing |= one.messages.keys()
         with suppress(Cut):
@@ -289,7 +289,7 @@ class World:
             self.marks.setdefault(message["id"], set()).update(MARK.findall(str(message["content"])))
 
     async def replace(self, at: int, known: str, message: Json) -> None:
-        """Another content for a stored message, which is refused once it is sealed. Not through a process that dies."""
+        """Replace the content of a stored message; refused once it is sealed. Not through a dying process."""
         if self.processes[at].life.is_bounded:
             return
         sent = {**message, "id": known}
@@ -299,18 +299,18 @@ class World:
             self.messages[known] = sent
             self._mark([sent])
             self._taken_back = [one for one in self._taken_back if answer.json()["seq"] not in one[0]]
-            self._look = None  # the tail is another one
-            self._forced = True  # and a result may have lost its call, or a call what closed it
+            self._look = None  # the tail changes
+            self._forced = True  # a result may have lost its call, or a call the message that closed it
 
     async def compact(self, at: int, back: int, summary: str | None) -> None:
-        """All but so many of the newest seqs leave the tail. 422: there is nothing that can; 409: it has already."""
+        """Compact all but ``back`` of the newest seqs. 422: there is nothing to compact; 409: it is done already."""
         last = 0 if self._facts is None else self._facts.last_seq
         body = {"up_to_seq": max(1, last - back), "summary": summary}
         answer = await self.processes[at].service.client.post(f"/sessions/{self.key}/compact", json=body)
         assert answer.status_code in {200, 404, 409, 422} or self._dead(at, answer.status_code), answer.text
 
     async def belong(self) -> None:
-        """The session is of a resource, and has a memory of its own."""
+        """Put the session into a resource, with a memory of its own."""
         path = f"/sessions/{self.key}"
         answer = await self.processes[0].service.client.put(path, json={"resource_id": f"{self.key}-owner"})
         assert answer.status_code in {200, 201}, answer.text
@@ -319,14 +319,14 @@ class World:
         body = {"config": config} | ({"resource_id": self.resource} if self.resource else {})
         answer = await self.processes[at].service.client.put(f"/sessions/{self.key}", json=body)
         for one in self.sharers:
-            one._look = None  # another config is another context
+            one._look = None  # the context changes with the config
         if answer.status_code == BUSY:
             assert self._dead(at, answer.status_code)
             return
         assert answer.status_code in {200, 201}, answer.text
 
     async def put_resource(self, at: int, config: dict[str, Any], metadata: Json) -> None:
-        """What the sessions of a shared memory are ruled by; of others nothing changes."""
+        """Put config and metadata of the resource; the config of its sessions changes only in a shared memory."""
         for one in self.sharers:
             one._look = None
         before = await laws.read_facts(self.database, self.session)
@@ -350,7 +350,7 @@ class World:
         assert answer.status_code in {202} | known or self._dead(at, answer.status_code), answer.text
 
     async def tell_of_fact(self, at: int, which: int, change: Json | None) -> None:
-        """A fact of the session's resource is corrected, or deleted: None. 422: it is not its speaker's to say."""
+        """Correct a fact of the session's resource, or delete it (``change`` None). 422: the speaker may not say it."""
         rows = await laws.facts_of(self.database, self.session)
         if not rows:
             return
@@ -364,16 +364,16 @@ class World:
             self._taken_back += [({*source["cites"]}, newest) for source in own if source["cites"]]
 
     async def edit(self, at: int, notes: str, which: int) -> None:
-        """A note of either kind, live or not, gets another line."""
+        """Edit a note of either kind, live or not."""
         text = f"* 🔴 [fact] Edited {which}: the shop is in Porto and stays there. #1"
         await self._control(at, "PATCH", f"{notes}/{self._note(notes, which)}", {"text": text})
 
     async def delete(self, at: int, notes: str, which: int | None) -> None:
-        """One note, or all live ones."""
+        """Delete one note, or all live ones."""
         await self._control(at, "DELETE", notes if which is None else f"{notes}/{self._note(notes, which)}", None)
 
     async def _control(self, at: int, method: str, path: str, body: Json | None) -> None:
-        """404: there is none; 409: it is live no more; 413: too large for the log as it is configured."""
+        """404: there is no such note; 409: it is not live; 413: too large for the configured log."""
         answer = await self.processes[at].service.client.request(
             method, f"/sessions/{self.key}/memory/{path}", json=body
         )
@@ -386,13 +386,13 @@ class World:
     def _dead(self, at: int, status: int) -> bool:
         return status == BUSY and self.processes[at].life.ended
 
-    # What happens to processes and clocks.
+    # Processes and clocks.
 
     async def work(self, at: int) -> None:
         await self.processes[at].work(self.memory)
 
     async def at_once(self, *posted: Sequence[Json]) -> None:
-        """Appends through every process, and claims by every process, in the same moment."""
+        """Append through every process, and have every process claim, concurrently."""
         appends = [self.append(at, messages) for at, messages in enumerate(posted) if messages]
         await asyncio.gather(*appends, *(self.work(at) for at in range(len(self.processes))))
         await self.work_at_once()
@@ -408,18 +408,18 @@ class World:
             await process.quiet()
 
     async def leases_end(self) -> None:
-        """Every wait is over: a lease nobody renewed, a back-off, an interval."""
+        """End every wait: a lease, a back-off, an interval."""
         await self._run(
             "UPDATE memories SET due_at = now(), reflected_at = reflected_at - interval '1 day'"
             " WHERE id = $1 AND due_at IS NOT NULL"
         )
 
     async def due(self) -> None:
-        """The memory is to be looked at, and nobody was told."""
+        """Make the memory due without waking an engine."""
         await self._run("UPDATE memories SET due_at = now() WHERE id = $1")
 
     async def waits(self) -> None:
-        """What the memory waits for is an hour away, however slow this machine is."""
+        """Make the memory due in an hour, however slow this machine is."""
         await self._run("UPDATE memories SET due_at = now() + interval '1 hour' WHERE id = $1")
 
     async def hours_pass(self) -> None:
@@ -430,10 +430,10 @@ class World:
         async with self.database.connection() as connection:
             await connection.execute(statement, self.memory)
 
-    # What must hold.
+    # Laws.
 
     async def check(self) -> None:
-        """Every law, of every session that shares the memory."""
+        """Check every law for every session that shares the memory."""
         await laws.every_memory_has_a_session(self.database)
         await laws.facts_rest_on_what_is_there(self.database)
         parted = any(one._parted for one in self.sharers)
@@ -463,12 +463,12 @@ class World:
         self._facts = facts
 
     def _untellable(self) -> list[str]:
-        """What was erased, by itself or with its session."""
+        """The marks of all erased messages and deleted sessions."""
         erased = [mark for one in self.sharers for known in one.erased for mark in one.marks[known]]
         return [*erased, *(mark for one in self.sharers for mark in one._gone)]
 
     async def facts(self) -> laws.Facts:
-        """The session as it is; fails where it was never seen."""
+        """The session as it is; fails if it does not exist."""
         facts = await laws.read_facts(self.database, self.session)
         assert facts is not None
         return facts
@@ -485,10 +485,10 @@ class World:
         return (None if standing is None else state_of(standing, rules, tried=LOOKED)), rules
 
     async def look(self, at: int) -> None:
-        """What the API tells is right too, in every format, and extends what it told before."""
+        """Check the laws over the API, in every format, also in comparison with the last look."""
         if self._facts is None or not self._facts.messages or self.processes[at].life.is_bounded:
             return
-        await asyncio.gather(*(process.quiet() for process in self.processes))  # else two reads are of two moments
+        await asyncio.gather(*(process.quiet() for process in self.processes))  # so that all reads agree
         now = await look(self.processes[at].service, self.key)
         if now.memory["enabled"]:
             tail_is_verbatim(now)
@@ -524,7 +524,7 @@ class World:
     # The end.
 
     async def settle(self) -> None:
-        """No more faults: every process lives and answers well, and the memory catches up by itself."""
+        """End all faults: restart every process, and let the memory catch up by itself."""
         for process in self.processes:
             await process.kill()
         await self.configure(0, {"enabled": True, "min_interval": 0})
@@ -544,7 +544,7 @@ class World:
             await one.look(0)
 
     def _caught_up(self) -> None:
-        """Nothing is left over of faults and wishes, and the live log fits its budget (law 9), or cannot be smaller."""
+        """Check that no failures or requests are left, and that the live log fits its budget (law 9), if it can."""
         facts = self._facts
         if facts is None or not facts.memory:
             return
@@ -557,7 +557,7 @@ class World:
         assert fits or memory["unhelped_tokens"] == size
 
     async def _look_tells_the_notes(self) -> None:
-        """What policy is told of the notes is what a step loads of them."""
+        """Check that the sizes that the policy reads equal those of the notes that a step loads."""
         memory = self._facts.memory if self._facts else {}
         lease = Lease(memory_id=self.memory, epoch=memory.get("lease_epoch", 0))
         standing = await self._store.look(lease)
@@ -574,7 +574,7 @@ class World:
 
 
 def sizes_of(loaded: Loaded) -> Sizes:
-    """What a look should have told of these notes."""
+    """The sizes of loaded notes, which a look should report."""
     return Sizes(
         observations=len(loaded.observations),
         observation_tokens=sum(chunk.tokens for chunk in loaded.observations),

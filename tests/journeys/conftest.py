@@ -1,4 +1,4 @@
-"""What the journeys share: each provider in turn, how long to go on, the lines of the log."""
+"""Fixtures of the journeys: each provider in turn, whether to run at length, the lines of the log."""
 
 import os
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ def provider(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def at_length() -> bool:
-    """Whether there is time: `make fuzz` sets LONG, CI does not."""
+    """Whether to run at length: `make fuzz` sets LONG, CI does not."""
     return bool(os.environ.get("LONG"))
 
 
 @pytest.fixture
 def lines() -> Iterator[list[Json]]:
-    """Every line the service logs, with what is bound to it, before it is rendered."""
+    """Every log event of the service, with its bound values, before it is rendered."""
     found: list[Json] = []
 
     def keep(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:

@@ -1,7 +1,7 @@
-"""The laws of architecture.md section 5 as functions over what the public API tells.
+"""The laws of architecture.md section 5, checked over the answers of the public API.
 
-Each takes one look at a session, or two looks one after the other, and fails with what breaks it. They know nothing of
-how a context is made: budgets are those of the caller, shapes those of the providers' SDKs.
+Each takes one look at a session, or two successive looks, and fails with what breaks it. They do not depend on how a
+context is made: budgets are those of the caller, shapes those of the providers' SDKs.
 """
 
 import json
@@ -16,7 +16,7 @@ from tests.journeys.looks import Json, Look
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a context may hold: tokens of the tail and of the log, numbers of notes (None: no limit)."""
+    """Limits of a context: tokens of the tail and of the log, numbers of notes (None: no limit)."""
 
     message_budget: int
     memory_budget: int
@@ -28,7 +28,7 @@ COMPACT = Limits(message_budget=8_000, memory_budget=4_000, max_reflections=5, m
 
 
 def check_all(limits: Limits, now: Look, before: Look | None) -> None:
-    """Every law there is, of this look and of the two together."""
+    """Check every law on this look, and on both together."""
     coverage_is_whole(now)
     observed_exactly_once(now)
     budgets_hold(limits, now)
@@ -40,7 +40,7 @@ def check_all(limits: Limits, now: Look, before: Look | None) -> None:
 
 
 def coverage_is_whole(look: Look) -> None:
-    """Law 1: the intervals follow one another from 1 to the last seq, and tell what is derived from what is not."""
+    """Law 1: the intervals are contiguous from 1 to the last seq, and distinguish derived messages from the tail."""
     coverage, cursor = look.memory["coverage"], look.cursor
     assert coverage["gaps"] == []
     assert _follow_one_another(_spans(coverage["intervals"], "from", "to")) == cursor["last_seq"] == len(look.stored)
@@ -54,8 +54,8 @@ def coverage_is_whole(look: Look) -> None:
 
 
 def observed_exactly_once(look: Look) -> None:
-    """Law 2: each derived message is in one observation, whether it waits, lives or was condensed or deleted since."""
-    kept = [one for one in look.observations if one["retired_by"] != "edited"]  # a copy took the place of the others
+    """Law 2: each derived message is in one observation, be it buffered, live, condensed or deleted."""
+    kept = [one for one in look.observations if one["retired_by"] != "edited"]  # edited ones have a copy
     spans = sorted([*_spans(kept, "from_seq", "to_seq"), *_by_summary(look)])
     assert _follow_one_another(spans) == look.derived_seq
 
@@ -68,7 +68,7 @@ def cursor_goes_forward(before: Look, now: Look) -> None:
 
 
 def budgets_hold(limits: Limits, look: Look) -> None:
-    """Law 4: no section is over its budget, and what is not shown is counted. Law 9: nor is the live log itself."""
+    """Law 4: no section is over its budget, and omitted notes are counted. Law 9: the live log is within its budget."""
     for context in look.contexts.values():
         tokens = context["tokens"]
         assert tokens["messages"] <= limits.message_budget
@@ -83,21 +83,21 @@ def budgets_hold(limits: Limits, look: Look) -> None:
 
 
 def tail_is_verbatim(look: Look) -> None:
-    """Law 4: the tail is what was stored, up to the newest message; only what alone is over the budget is cut."""
+    """Law 4: the tail is verbatim, up to the newest message; only a message that alone is over the budget is cut."""
     context = look.contexts["neutral"]
     shown = [_message_seq(segment) for segment in context["segments"] if segment["section"] == "messages"]
     summaries = {message["seq"] for message in look.stored if message["kind"] == "summary"}
-    if shown[0] in summaries:  # it stands for what came before the tail, and none of them stands in it
+    if shown[0] in summaries:  # it stands for messages before the tail; the tail itself has no summaries
         shown = shown[1:]
     first, last = shown[0], look.cursor["last_seq"]
     assert shown == [seq for seq in range(first, last + 1) if seq not in summaries]
     before = set(range(look.cursor["tail_from_seq"], first)) - summaries
     again = any(interval["by"] == "rebuilding" for interval in look.memory["coverage"]["intervals"])
     omitted = context["omitted"]["messages"]
-    assert omitted == len(before) or (again and omitted > len(before))  # what no note tells since an erasure
+    assert omitted == len(before) or (again and omitted > len(before))  # an erasure left messages without a note
     cut = {_message_seq(one) for one in context["decisions"] if one["verdict"] == "cut"}
     tail = [one for one in look.stored[first - 1 :] if one["seq"] not in summaries]
-    telling = [one for one in tail if one["content"]]  # what says nothing is not shown
+    telling = [one for one in tail if one["content"]]  # empty messages are not shown
     messages = settled(context)
     for message, stored in zip(messages[len(messages) - len(telling) :], telling, strict=True):
         assert stored["seq"] in cut or message["content"] == stored["content"]
@@ -105,7 +105,7 @@ def tail_is_verbatim(look: Look) -> None:
 
 
 def calls_keep_their_results(look: Look) -> None:
-    """Law 5: payloads are what the providers demand, and no cut parts a call from a result that came in time."""
+    """Law 5: payloads are valid for the providers, and no cut separates a call from a result that came in time."""
     for shape, context in look.contexts.items():
         if check := CHECKS.get(Format(shape)):
             check(context["payload"])
@@ -117,7 +117,7 @@ def calls_keep_their_results(look: Look) -> None:
 
 
 def prefix_holds(before: Look, now: Look) -> None:
-    """Law 3: within one epoch what could be cached of a context begins the next one, byte for byte."""
+    """Law 3: within one epoch the cacheable prefix of a context is a prefix of the next one, byte for byte."""
     for shape, context in now.contexts.items():
         earlier = before.contexts[shape]
         if earlier["cache"]["epoch"] == context["cache"]["epoch"]:
@@ -126,7 +126,7 @@ def prefix_holds(before: Look, now: Look) -> None:
 
 
 async def posted_again_changes_nothing(service: Service, key: str, messages: list[Json]) -> None:
-    """Law 6: the same ids twice are stored once and answered the same, and the memory does not move."""
+    """Law 6 (idempotency): the same ids twice are stored once and answered the same; the memory does not change."""
     stored = [await service.get(f"/sessions/{key}/messages/{message['id']}") for message in messages]
     before = await service.memory(key)
     answer = await service.client.post(f"/sessions/{key}/messages", json={"messages": messages})
@@ -140,9 +140,9 @@ async def posted_again_changes_nothing(service: Service, key: str, messages: lis
 
 
 def cacheable(context: Json) -> list[str]:
-    """The payload front to back as JSON texts, up to where a provider's cache could reach.
+    """The pieces of a payload, as JSON texts, that a provider could cache.
 
-    That is the last breakpoint; the neutral shape has none, there it is all but the volatile part.
+    They end at the last breakpoint; the neutral shape has none, so there they are all but the volatile part.
     """
     if context["format"] == "neutral":
         payload = {**context["payload"], "messages": settled(context)}
@@ -162,7 +162,7 @@ def settled(context: Json) -> list[Json]:
 
 
 def _pieces(payload: Json) -> Iterable[tuple[str | int, Json]]:
-    """Every block, every message's head and every part, each with where it stands."""
+    """Every block, every message's head and every part, each with its position."""
     yield from (("system", block) for block in payload.get("system", []))
     for index, message in enumerate(payload["messages"]):
         yield index, {name: value for name, value in message.items() if name not in {"content", "tool_calls"}}
@@ -174,7 +174,7 @@ def _unmarked(piece: Json) -> Json:
 
 
 def _pairs(stored: list[Json]) -> Iterable[tuple[int, int]]:
-    """Seqs of each call and of its result, where no user's message or boundary came between."""
+    """The seqs of each call and its result, if no user's message or boundary came between."""
     waiting: dict[str, int] = {}
     for message in stored:
         if message["kind"] in {"user_message", "boundary"}:
@@ -187,7 +187,7 @@ def _pairs(stored: list[Json]) -> Iterable[tuple[int, int]]:
 
 
 def _by_summary(look: Look) -> list[tuple[int, int]]:
-    """What only a summary tells."""
+    """The ranges that only a summary covers."""
     intervals = look.memory["coverage"]["intervals"]
     return [(one["from"], one["to"]) for one in intervals if one["by"].startswith("summary:")]
 
@@ -201,7 +201,7 @@ def _spans(found: list[Json], first: str, last: str) -> list[tuple[int, int]]:
 
 
 def _follow_one_another(spans: list[tuple[int, int]]) -> int:
-    """The end of spans that begin at 1 and leave neither gap nor overlap; 0 of none."""
+    """Check that spans begin at 1 without gap or overlap; returns their end, 0 for none."""
     end = 0
     for first, last in spans:
         assert first == end + 1

@@ -1,4 +1,4 @@
-"""Looking at a session through the public API, turn by turn."""
+"""Reads the state of a session through the public API, turn by turn."""
 
 import asyncio
 import time
@@ -40,7 +40,7 @@ class Look:
 
 
 async def look(service: Service, key: str, *, formats: Sequence[str] = FORMATS, before: Look | None = None) -> Look:
-    """The session as it is now. What ``before`` has of the messages is not read again: they never change."""
+    """The session as it is now. Messages that ``before`` has are not read again, because they never change."""
     known = before.stored if before else []
     return Look(
         memory=await service.memory(key),
@@ -81,7 +81,7 @@ async def items(service: Service, path: str, **parameters: Any) -> list[Json]:
 
 
 async def until(ask: Callable[[], Awaitable[T]], holds: Callable[[T], bool], *, seconds: float = 90.0) -> T:
-    """What ``ask`` answers as soon as ``holds`` says yes to it; fails after ``seconds`` with the last answer."""
+    """Poll ``ask`` until ``holds`` is true for its answer, and return that; fails after ``seconds``."""
     end = time.monotonic() + seconds
     while not holds(answer := await ask()):
         assert time.monotonic() < end, answer
@@ -90,7 +90,7 @@ async def until(ask: Callable[[], Awaitable[T]], holds: Callable[[T], bool], *, 
 
 
 async def until_stalled(service: Service, database_url: str, key: str) -> Json:
-    """``/memory`` of one whose every try fails, after the eighth of them; the waits before it are not waited out."""
+    """``/memory`` of a memory that always fails, after its eighth attempt; the back-off before that is skipped."""
 
     async def hurried() -> Json:
         await connection.execute(

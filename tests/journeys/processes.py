@@ -1,4 +1,4 @@
-"""The service as its own process, started the way an operator starts it, and ended by its pid."""
+"""Runs the service as a process of its own, started as an operator starts it, and ended by its pid."""
 
 import asyncio
 import os
@@ -39,7 +39,7 @@ class Running(Service):
         self.child.send_signal(what)
 
     async def ended(self) -> int:
-        """The exit code, once it has ended."""
+        """Wait for the end; returns the exit code."""
         return await asyncio.wait_for(self.child.wait(), END_SECONDS)
 
     async def kill(self) -> None:
@@ -47,7 +47,7 @@ class Running(Service):
         await self.ended()
 
     async def ready(self) -> bool:
-        """Whether it takes requests. Fails if it has ended instead."""
+        """Whether it answers requests. Fails if the process has ended."""
         assert self.child.returncode is None, self.log
         try:
             return (await self.client.get("/healthz")).status_code == httpx.codes.OK
@@ -59,9 +59,9 @@ class Running(Service):
 async def process(
     environment: Mapping[str, str], *, port: int | None = None, log_to: int | None = None, by: Sequence[str] = ()
 ) -> AsyncIterator[Running]:
-    """``daybook serve`` with these variables, as soon as it answers; killed at the end if it still runs.
+    """``daybook serve`` with these variables, once it answers; killed at the end if it still runs.
 
-    ``log_to`` is a descriptor for its log in the place of the file, ``by`` the begin of a command that becomes it.
+    ``log_to``: a descriptor for its log instead of the file; ``by``: a command prefix that executes it.
     """
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
@@ -85,7 +85,7 @@ async def process(
 
 
 def command(*arguments: str, environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
-    """A command of ``daybook`` that ends by itself."""
+    """Run a ``daybook`` command to its end."""
     return subprocess.run(
         [*COMMAND, *arguments],
         cwd=PROJECT,
@@ -98,13 +98,13 @@ def command(*arguments: str, environment: Mapping[str, str]) -> "subprocess.Comp
 
 
 def surroundings(environment: Mapping[str, str]) -> dict[str, str]:
-    """The tests' own variables without Daybook's, and these."""
+    """The tests' environment without Daybook's variables, plus these."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("DAYBOOK_")}
     return {**inherited, **environment}
 
 
 def free_port() -> int:
-    """A port that nobody has, and below those the system gives to whoever asks for any before the service has it."""
+    """A free port, below the system's ephemeral ports, so that none takes it before the service does."""
     while True:
         port = random.randint(15_000, 30_000)  # noqa: S311 - a choice, no secret
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -113,7 +113,7 @@ def free_port() -> int:
 
 @contextmanager
 def reachable_folder() -> Iterator[Path]:
-    """A folder the embedded database's user may enter; pytest's own are closed to it where root runs the tests."""
+    """A folder that the embedded database's user may enter, unlike pytest's own when root runs the tests."""
     with tempfile.TemporaryDirectory(prefix="daybook-journey-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
         folder.chmod(0o755)

@@ -1,4 +1,4 @@
-"""A conversation of everything an agent says, as the requests that post it: the same for the same seed."""
+"""Generates conversations with every kind of message, as the requests that post them; deterministic by seed."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -23,13 +23,13 @@ CJK = (
 
 @dataclass(slots=True)
 class Talk:
-    """Writes scenes; every message has an id and a time of its own."""
+    """Generates scenes; every message has an id and a time of its own."""
 
     chance: random.Random
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def requests(self, scenes: int) -> Requests:
-        """The requests of so many scenes, one of each kind before any comes again."""
+        """The requests of so many scenes; each kind comes once before any is repeated."""
         kinds = self._kinds()
         order = [kinds[number % len(kinds)] for number in range(scenes)]
         return [request for scene in order for request in scene()]
@@ -86,7 +86,7 @@ class Talk:
         return [*requests, [self.message("assistant", "The disk is full. Decision: rotate the logs daily.")]]
 
     def _parallel_calls(self) -> Requests:
-        """Two calls at once, in Anthropic's shape, answered in the other order and by two requests."""
+        """Two parallel calls, in Anthropic's shape, answered in reverse order and by two requests."""
         first, second = self._call_id(), self._call_id()
         asked = [{"type": "tool_use", "id": name, "name": "lookup", "input": {"id": name}} for name in (first, second)]
         return [
@@ -98,7 +98,7 @@ class Talk:
         ]
 
     def _late_result(self) -> Requests:
-        """The user speaks before the result is there, and so closes the call."""
+        """The user speaks before the result comes, which closes the call."""
         name = self._call_id()
         return [
             [self.message("assistant", [{"type": "tool_call", "id": name, "name": "build", "arguments": {}}])],
@@ -126,7 +126,7 @@ class Talk:
         return [[self.message("user", ""), self.message("assistant", " ")], [self.message("user", [text("")])]]
 
     def _long(self) -> Requests:
-        """A message that alone is larger than a small budget."""
+        """A message that alone exceeds a small budget."""
         lines = [f"{number}. {self.chance.choice(NAMES)} pays {number * 7} euros." for number in range(60)]
         return [[self.message("user", "\n".join(lines))], [self.message("assistant", "That is a long list.")]]
 
@@ -147,12 +147,12 @@ def mixed_talk(seed: int, *, scenes: int) -> Requests:
 
 
 def plain_talk(messages: int) -> list[Message]:
-    """Users and assistants in turn, some 30 tokens a message."""
+    """Messages of user and assistant in turn, of some 30 tokens each."""
     writer = Talk(random.Random(1))  # noqa: S311 - a conversation, no secret
     pairs = [writer._chat() for _ in range(-(-messages // 2))]
     return [message for pair in pairs for request in pair for message in request][:messages]
 
 
 def talk(first: int, last: int) -> list[Message]:
-    """Of the same the messages ``first`` to ``last``, from 1."""
+    """Messages ``first`` to ``last`` of ``plain_talk``, counted from 1."""
     return plain_talk(last)[first - 1 :]

@@ -1,4 +1,4 @@
-"""Keys of tenants, made beside the service."""
+"""Fixtures that make keys of tenants, beside the service."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime

@@ -1,7 +1,7 @@
 """Fits the weights of `app/kit/tokens.py`: `python -m tests.kit.fit_tokens` prints them, and the errors per language.
 
-Robust non-negative least squares on the relative error: squares are re-weighted until they stand for the absolute
-error (whose optimum is the median), each language weighs the same, and each weight is drawn a little to its prior.
+Robust non-negative least squares on the relative error: squares are re-weighted until they approximate the absolute
+error (whose optimum is the median), each language counts the same, and each weight is pulled a little to its prior.
 """
 
 import json
@@ -27,7 +27,7 @@ from app.kit.tokens import (
 DATA = Path(__file__).parents[3] / "shared" / "data" / "tokens" / "o200k_base.jsonl"
 LONG_CHARACTERS = 200
 
-# Believed before the data: what o200k_base's splitting rule and a look at code suggest.
+# Prior weights, from o200k_base's splitting rule and a look at code.
 PRIOR: Mapping[str, float] = {
     "letter_common": 0.05,
     "letter_usual": 0.12,
@@ -60,8 +60,8 @@ PRIOR: Mapping[str, float] = {
     "case_change": 0.5,
     "loose_space": 0.3,
 }
-# Of these the data has next to none: counted with o200k_base on the Universal Declaration of Human Rights (the
-# scripts, the mean of their languages; `latin` is the accented letters, which also pay for the plain ones around them)
+# Classes of which the data has next to none: counted with o200k_base on the Universal Declaration of Human Rights (the
+# scripts, as means of their languages; `latin` is accented letters, which also pay for the plain ones around them)
 FIXED: Mapping[str, float] = {
     "latin": 0.7,
     "latin_vietnamese": 0.1,
@@ -83,11 +83,11 @@ CEILING: Mapping[str, float] = {
     "number_start": SEAM_LOSS,
     "mark_start": SEAM_LOSS,
     "wide_start": SEAM_LOSS,
-    "case_change": 0.8,  # where two texts meet in one, a word's start is lost as well
+    "case_change": 0.8,  # when two texts are joined at one, a word's start is lost as well
     "loose_space": SEAM_GAIN,
-    "tab": 0.4,  # the data's tabs stand behind line numbers; in code they are cheap
+    "tab": 0.4,  # the data's tabs follow line numbers; in code they are cheap
 }
-PULL = 0.3  # how strongly a weight is drawn to its prior
+PULL = 0.3  # the strength with which a weight is pulled to its prior
 NEAR = 0.02  # relative errors below this count as squares
 ROUNDS = 25
 SWEEPS = 300
@@ -105,7 +105,7 @@ class Sample:
 
 
 def halves(path: Path = DATA) -> tuple[list[Sample], list[Sample]]:
-    """The samples to fit on and to test on: within each language every other one, in the order of the file."""
+    """The samples to fit and to test: alternating within each language, in the order of the file."""
     by_language: defaultdict[str, list[Sample]] = defaultdict(list)
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -116,7 +116,7 @@ def halves(path: Path = DATA) -> tuple[list[Sample], list[Sample]]:
 
 
 def class_counts(text: str) -> Counter[str]:
-    """What the estimate is a weighted sum of: characters by class, and pairs. The weights are fitted to them."""
+    """The counts that the estimate weights: characters by class, and pairs."""
     counts = Counter(name for character in text for name in _classes(character))
     encoded = b"\0" + text.encode("utf-8", "surrogatepass")
     return counts + Counter({name: encoded.translate(table).count(pair) for name, (table, pair) in PAIRS.items()})

@@ -1,4 +1,4 @@
-"""What the tests of the process beside the service have done there: ``PADDING`` makes it large, and is not used."""
+"""Work for the tests of the helper process; the unused ``PADDING`` makes it large enough to be sent there."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ PADDING = bytes(SMALL_BYTES)
 
 
 def place(_padding: bytes = PADDING) -> tuple[int, int]:
-    """The process that works, and its niceness."""
+    """The pid of the process that works, and its niceness."""
     return os.getpid(), os.nice(0)
 
 
@@ -19,7 +19,7 @@ def fail(what: str, _padding: bytes = PADDING) -> None:
 
 
 def die(_padding: bytes = PADDING) -> None:
-    """As a process dies that ran out of memory."""
+    """Die as a process that ran out of memory."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -7,7 +7,7 @@ from tests.model_server import ModelServer
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    """A scripted provider that both SDKs are led to, and that answers every prompt with one sentence."""
+    """A scripted provider, to which both SDKs' variables point; it answers every prompt with one sentence."""
     with ModelServer(other=lambda _asked: "Lisbon, of course.") as server:
         for name, value in server.environment().items():
             monkeypatch.setenv(name, value)

@@ -1,4 +1,4 @@
-"""Keys of tenants, as the tests of the keys make them."""
+"""The fixtures for keys of tenants, from the tests of keys."""
 
 from tests.keys.conftest import key_store, make_key
 

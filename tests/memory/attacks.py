@@ -1,7 +1,7 @@
-"""Injection and poisoning attempts (attacks.jsonl), and a model that obeys each of them.
+"""Injection and poisoning attempts (attacks.jsonl), and the replies of a model that obeys them.
 
-A line of the file: ``kind`` and ``lang``; ``text``, what a tool gives back; ``noted``, what a model that obeys notes
-of it; ``marker``, the words that nothing kept may hold.
+A line of the file: ``kind`` and ``lang``; ``text``, the tool's result; ``noted``, the note of a model that obeys it;
+``marker``, words that nothing stored may contain.
 """
 
 import json
@@ -35,7 +35,7 @@ ATTACKS = [Attack(**json.loads(line)) for line in FILE.read_text(encoding="utf-8
 
 
 class Citing(StrEnum):
-    """What the line of an obeying model says that it rests on."""
+    """The citation in the line of an obeying model."""
 
     TOOL = f"#{RESULT_SEQ}"
     USER = f"#{USER_SEQ}"
@@ -45,7 +45,7 @@ class Citing(StrEnum):
 
 
 class Form(StrEnum):
-    """How that line dresses what it was told."""
+    """The priority and tag of that line."""
 
     PREFERENCE = "🔴 (10:01) [preference]"
     DECISION = "🔴 (10:01) [decision]"
@@ -54,7 +54,7 @@ class Form(StrEnum):
 
 
 def obeyed(attack: Attack, form: Form, citing: Citing) -> str:
-    """The reply of a model that does as it was told: the user's own line, the task and the next answer."""
+    """The reply of a model that obeys: the user's own line, the attack's line, its task and its next response."""
     return (
         "<observations>\nDate: Aug 1, 2026\n"
         "* 🔴 (10:00) [fact] User asks for a summary of the invoices of July. #1\n"
@@ -64,7 +64,7 @@ def obeyed(attack: Attack, form: Form, citing: Citing) -> str:
 
 
 def posted(attack: Attack, *, trust: Trust = Trust.TOOL) -> list[dict[str, Any]]:
-    """The conversation as a request has it; its third message is the attack, of a tool or of a stranger."""
+    """The conversation as messages of a request; the third is the attack, from a tool or a stranger."""
     call = {"type": "tool_call", "id": "c1", "name": "read_mail", "arguments": {"folder": "inbox"}}
     result = {"type": "tool_result", "tool_call_id": "c1", "output": attack.text}
     return [
@@ -77,7 +77,7 @@ def posted(attack: Attack, *, trust: Trust = Trust.TOOL) -> list[dict[str, Any]]
 
 
 def span(attack: Attack, *, trust: Trust = Trust.TOOL) -> tuple[Message, ...]:
-    """The same conversation as the memory reads it."""
+    """The same conversation as the memory's messages."""
     return tuple(_message(seq, one) for seq, one in enumerate(posted(attack, trust=trust), start=1))
 
 

@@ -1,4 +1,4 @@
-"""Messages, and a memory as a worker finds it, for the tests of its steps."""
+"""Builds messages, notes and loaded memories for the tests of the memory's steps."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -46,7 +46,7 @@ def observation(number: int, *items: Item, tokens: int = 100) -> Observation:
 
 
 def reflection(number: int, *items: Item, level: int = 1, tokens: int = 100) -> Reflection:
-    """A note in the place of chunk ``number``."""
+    """A reflection that replaces chunk ``number``."""
     chunk = observation(number, *items, tokens=tokens)
     return Reflection(
         id=number,

@@ -1,6 +1,6 @@
-"""The tables: secrets, each in the text it stands in, and texts that only look like them.
+"""Loads the test cases: secrets, each within a text, and texts that only look like secrets.
 
-None was ever valid. A secret is kept in two pieces, so that nothing that looks for secrets finds one here.
+None was ever valid. A secret is stored in two pieces, so that secret scanners find none here.
 """
 
 import json

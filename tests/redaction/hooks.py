@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 
 asked, answering = threading.Event(), threading.Event()
-changes: list[Callable[[], object]] = []  # what is done while a text that is to be held is looked at
+changes: list[Callable[[], object]] = []  # run by ``changing`` while it holds a text
 _changing = threading.Lock()
 
 
@@ -28,7 +28,7 @@ def failing_later(text: str) -> str:
 
 
 def off_the_loop(text: str) -> str:
-    """Fails where requests wait for it: it is asked in a thread, but for the try at the start."""
+    """Fails if called on the event loop: it is called in a thread, except for the trial call at the start."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -39,7 +39,7 @@ def off_the_loop(text: str) -> str:
 
 
 def waiting(text: str) -> str:
-    """Answers a text that is to be held only once it may."""
+    """Holds a text with "hold this" until ``answering`` is set."""
     if "hold this" in text:
         asked.set()
         assert answering.wait(60)
@@ -47,7 +47,7 @@ def waiting(text: str) -> str:
 
 
 def changing(text: str) -> str:
-    """Has the change made; what is asked of the change itself is answered at once."""
+    """Runs ``changes`` during a text with "hold this"; calls caused by a change return at once."""
     if "hold this" in text and _changing.acquire(blocking=False):
         try:
             for change in changes:

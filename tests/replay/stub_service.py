@@ -1,4 +1,4 @@
-"""A real HTTP server that answers the few routes a replay asks, after api.md, and keeps what it was asked."""
+"""A real HTTP server with the few routes that a replay uses (api.md); it records its requests."""
 
 import socket
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 @dataclass(slots=True)
 class StubService:
-    """``refusals`` answers an id with a problem instead of storing it, ``busy`` one request after the other."""
+    """``refusals``: answers, by message id, instead of storing it; ``busy``: answers to the next appends."""
 
     url: str = ""
     asked: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A provider on loopback that keeps what the SDKs send and answers each just enough."""
+"""A provider on loopback that captures the SDKs' requests and gives minimal answers."""
 
 import json
 import threading
@@ -73,6 +73,6 @@ class Capture:
 
 
 def _events(events: list[dict[str, Any]]) -> bytes:
-    """Server-sent events; those that have a type are named by it."""
+    """Server-sent events, named by their type if they have one."""
     named = (f"event: {event['type']}\n" if "type" in event else "" for event in events)
     return "".join(f"{name}data: {json.dumps(event)}\n\n" for name, event in zip(named, events, strict=True)).encode()

@@ -1,4 +1,4 @@
-"""Messages for the tests of this folder."""
+"""Builds messages for the tests of this folder."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"[^\W\d_]{1,7}|\d{1,3}|[^\w\s]")
 
 
 def count(text: str) -> int:
-    """A rough token count: what the extractive parts need is only that longer texts cost more."""
+    """A rough token count: the extractive parts need only that longer texts cost more."""
     return len(_TOKEN.findall(text))
 
 
@@ -61,7 +61,7 @@ def called(seq: int, name: str, **arguments: object) -> Message:
 
 
 def ended(seq: int, output: object, *, is_error: bool = False) -> Message:
-    """The result of the call made by the message before it."""
+    """The result of the call in the message before."""
     part = {"type": "tool_result", "tool_call_id": f"c{seq - 1}", "output": output, "is_error": is_error}
     return of_parts([part], seq=seq, role=Role.TOOL, kind=Kind.TOOL_RESULT)
 

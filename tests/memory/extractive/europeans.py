@@ -1,6 +1,6 @@
 """A conversation in each of five languages.
 
-Of a user what is worth knowing later ("+") and what is not ("-"), and what an assistant says ("a").
+Each line is a user's that is worth remembering ("+") or not ("-"), or an assistant's ("a").
 """
 
 GERMAN = (

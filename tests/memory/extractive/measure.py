@@ -1,7 +1,7 @@
-"""How much of the evidence of LoCoMo's questions survives in an extractive log.
+"""Measures how much of the evidence of LoCoMo's questions an extractive log retains.
 
-An evidence turn counts as covered when a line citing it holds at least half of its content words. Run it by hand:
-``python -m tests.memory.extractive.measure``; the data lies beside the project and is never copied into it.
+An evidence turn counts as covered if a line that cites it has at least half of its content words. Run it by hand:
+``python -m tests.memory.extractive.measure``; the data is beside the project and is never copied into it.
 """
 
 import json
