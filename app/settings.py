@@ -62,7 +62,7 @@ class Settings(BaseSettings):
         env_prefix=PREFIX,
         env_nested_delimiter="__",
         env_ignore_empty=True,  # an empty folder would be the current one
-        env_parse_none_str="null",  # off, where that is a value (memory-rules.md, buffer_every)
+        env_parse_none_str="null",  # turns a rule off that can be off (memory-rules.md, buffer_every)
         extra="forbid",
         frozen=True,
         env_file=None,

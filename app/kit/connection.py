@@ -68,7 +68,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
         self._is_leaving = False
-        age = limits.connection_seconds * random.uniform(0.5, 1)  # noqa: S311 - spreads what began at once
+        age = limits.connection_seconds * random.uniform(0.5, 1)  # noqa: S311 - spreads connections that began at once
         self._last_from = self.loop.time() + age
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn does

@@ -19,6 +19,6 @@ def in_a_path(name: str) -> str:
 
 
 def in_a_path_with_more(name: str) -> str:
-    """The same for a name that only stands in paths with ``:<index>`` appended."""
+    """As ``in_a_path``, for a name to which ids append ``:<index>``."""
     in_a_path(f"{name}:")
     return name

@@ -84,7 +84,7 @@ def _document(
     for told, model in fields.items():
         _read_by(schemas, told, model)
     for schema in list(schemas.values()):
-        schemas |= schema.pop("$defs", {})  # what a schema defines within itself, where it is referred to
+        schemas |= schema.pop("$defs", {})  # move nested definitions to where references point
     for _, _, operation in operations(made):
         _as_of_3_1(operation)
         tell_headers(operation)

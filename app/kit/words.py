@@ -17,7 +17,7 @@ from app.kit.patterns import lazy_pattern
 _HAN_KANA = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _HANGUL = r"\u1100-\u11ff\uac00-\ud7af"
 _UNSPACED = _HAN_KANA + _HANGUL + r"\u0e01-\u0e4e\u0e81-\u0ece\u1000-\u103f\u1780-\u17d3"
-# Hebrew, Arabic, the scripts of India, without the punctuation that stands in their blocks.
+# Hebrew, Arabic, the scripts of India, without the punctuation in their blocks.
 _MARKED = (
     r"\u0591-\u05bd\u05bf-\u05c7\u05d0-\u05f2\u0610-\u061a\u0620-\u0669\u066e-\u06d3\u06d5-\u06ff"
     r"\u0900-\u0963\u0966-\u096f\u0971-\u0df3"
