@@ -56,7 +56,7 @@ class Supervisor(Multiprocess):
     """The worker processes. SIGHUP replaces one after the other, SIGTTIN adds one, SIGTTOU removes one.
 
     A process that is told to end has ``end_seconds``, then it is killed. A process that never served, or could not be
-    started, is replaced ``again_seconds`` after its start.
+    started, is replaced ``again_seconds`` after that attempt.
     """
 
     def __init__(self, config: uvicorn.Config, *, end_seconds: float, again_seconds: float = AGAIN_SECONDS) -> None:

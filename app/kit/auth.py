@@ -107,9 +107,9 @@ def tenant_of(request: Request) -> str:
 
 
 def sharer_of(request: Request) -> Hashable:
-    """The key by which concurrent requests are limited fairly: the tenant, so that each leaves places for the others.
+    """The party for whom a place of a shared limit is held: the tenant, so that each leaves places for the others.
 
-    In local mode there is only one tenant, so each request has a key of its own.
+    In local mode there is only one tenant, so each request counts by itself.
     """
     caller: Caller = request.scope["caller"]
     return object() if caller.key is None else caller.tenant

@@ -60,7 +60,7 @@ class Cluster:
         return self._adopt() or self._start()
 
     def stop(self) -> None:
-        """Stop the server if one runs or starts; after STOP_SECONDS at once, so that it recovers at its next start.
+        """Stop the server if one runs or is starting. If STOP_SECONDS are not enough, the next start has to recover.
 
         If this is interrupted, as by a second Ctrl-C, the server goes on stopping.
         """
