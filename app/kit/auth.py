@@ -57,7 +57,7 @@ class Authority(Protocol):
 
 
 def needs(access: Access) -> Callable[[Endpoint], Endpoint]:
-    """A decorator that sets an endpoint's scope when its method's is wrong (READ for GET, WRITE for the others)."""
+    """A decorator: the scope an endpoint needs, if not that of its method (READ for GET, WRITE for the others)."""
 
     def declare(endpoint: Endpoint) -> Endpoint:
         endpoint.__dict__["needs"] = access
