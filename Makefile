@@ -48,7 +48,7 @@ schemathesis: .venv/dev.stamp ## the running service against its OpenAPI documen
 bench-down: .venv/dev.stamp ## latency while the observer is down, beside that while it is not (ARGS= of benchmarks.down)
 	@$(BIN)/python -m benchmarks.down $(ARGS)
 
-lint: .venv/dev.stamp ## style, types and floors
+lint: .venv/dev.stamp ## style, types and layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

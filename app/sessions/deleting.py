@@ -21,7 +21,7 @@ from app.sessions.store import session_id
 
 
 class Keeper(Protocol):
-    """A store with rows that belong to sessions or to a resource; ``main`` hands in that of each floor."""
+    """A store with rows that belong to sessions or to a resource; ``main`` hands in that of each layer."""
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
         """Delete their rows. Answers the number of rows by table."""

@@ -218,7 +218,7 @@ class Gone:
 
 
 class Reader(Protocol):
-    """A store of what floors above derive from messages. The caller holds the lock of the session's row."""
+    """A store of what layers above derive from messages. The caller holds the lock of the session's row."""
 
     async def forget_from(self, tx: Any, session: UUID, seq: int) -> None:
         """Delete what was derived from the messages from ``seq`` on; message ``seq`` is being replaced."""
