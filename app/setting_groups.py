@@ -14,64 +14,87 @@ class _Group(BaseModel):
 
 
 class ModelSettings(_Group):
-    """Settings of the observer or the reflector; those not given are the service's."""
+    """Model of the observer or of the reflector; unset fields fall back to the service's PROVIDER and MODEL."""
 
-    provider: Provider | None = Field(None, description="default: PROVIDER")
-    model: str | None = Field(None, description="default: MODEL, where the provider is that of PROVIDER")
-    small_model: str | None = Field(None, description="asked instead from CAPS__SMALL_MODEL_AT on; default: none")
+    provider: Provider | None = Field(None, description="provider of this role's model; default: PROVIDER")
+    model: str | None = Field(
+        None, description="model of this role; default: MODEL if this role uses PROVIDER, else the provider's default"
+    )
+    small_model: str | None = Field(
+        None, description="cheaper model used once spending reaches CAPS__SMALL_MODEL_AT; default: none"
+    )
 
 
 class PoolSettings(_Group):
-    min: int = Field(2, ge=0, le=1_000, description="connections kept open")
-    max: int = Field(10, ge=1, le=1_000, description="connections at most, per process")
-    connect_seconds: float = Field(10.0, gt=0, le=600, description="for a connection, then 503")
-    statement_seconds: float = Field(30.0, gt=0, le=3_600, description="for one statement, then 503")
-    prepared_statements: bool = Field(True, description="false behind PgBouncer < 1.21 in transaction mode")
+    min: int = Field(2, ge=0, le=1_000, description="connections kept open, per process")
+    max: int = Field(10, ge=1, le=1_000, description="maximum number of connections, per process")
+    connect_seconds: float = Field(10.0, gt=0, le=600, description="seconds to wait for a connection; then 503")
+    statement_seconds: float = Field(
+        30.0, gt=0, le=3_600, description="time limit of one SQL statement in seconds; then 503"
+    )
+    prepared_statements: bool = Field(
+        True, description="use prepared statements; set to false behind PgBouncer < 1.21 in transaction mode"
+    )
 
 
 ORIGINS = r"^(https?://[^/\s*,]+(,https?://[^/\s*,]+)*)?$"  # a key is no cookie, but "*" would open local mode
 
 
 class HttpSettings(_Group):
-    request_bytes_max: int = Field(8 * 1024 * 1024, ge=1_024, le=1024**3, description="a request's body; 413 over it")
-    headers_max: int = Field(100, ge=10, le=10_000, description="a request's headers; 431 over it")
-    head_bytes_max: int = Field(32 * 1024, ge=1_024, le=1024**2, description="its first line and headers; 431 over it")
-    head_seconds: float = Field(
-        10.0, gt=0, le=3_600, description="for a request's first line and headers to arrive; 408 after it"
+    request_bytes_max: int = Field(
+        8 * 1024 * 1024, ge=1_024, le=1024**3, description="maximum size of a request body in bytes; 413 above it"
     )
-    body_seconds: float = Field(60.0, gt=0, le=3_600, description="for its body to arrive; 408 after it")
+    headers_max: int = Field(100, ge=10, le=10_000, description="maximum number of headers in a request; 431 above it")
+    head_bytes_max: int = Field(
+        32 * 1024,
+        ge=1_024,
+        le=1024**2,
+        description="maximum size of a request line and its headers in bytes; 431 above it",
+    )
+    head_seconds: float = Field(
+        10.0, gt=0, le=3_600, description="seconds for the request line and headers to arrive; then 408"
+    )
+    body_seconds: float = Field(60.0, gt=0, le=3_600, description="seconds for the request body to arrive; then 408")
     keep_alive_seconds: int = Field(
         75,
         ge=1,
         le=3_600,
-        description="an idle connection is kept for the next request; best longer than clients keep theirs",
+        description="seconds that an idle connection is kept open for the next request; best longer than the"
+        " clients' own keep-alive",
     )
     connection_seconds: float = Field(
         60.0,
         gt=0,
         le=86_400,
-        description="a connection is closed with an answer after half to all of this time, so that callers who keep"
-        " theirs come to the other processes too",
+        description="age in seconds at which a connection is closed after a response, randomly shortened by up to"
+        " half; spreads long-lived clients over all processes",
     )
     linger_seconds: float = Field(
-        0.25, ge=0, le=60, description="an idle connection is kept once the service is told to stop"
+        0.25, ge=0, le=60, description="seconds that idle connections stay open after the service is told to stop"
     )
     unread_seconds: float = Field(
         60.0,
         gt=0,
         le=3_600,
-        description="for a client to read 65,536 bytes of its answer, or the rest of it; then the connection is closed",
+        description="seconds for a client to read 65,536 bytes of a response, or the rest of it; then the"
+        " connection is closed",
     )
     connections_max: int = Field(
-        2_000, ge=1, le=1_000_000, description="connections at once, per process; one more is closed"
+        2_000,
+        ge=1,
+        le=1_000_000,
+        description="maximum number of open connections, per process; further ones are closed",
     )
-    requests_max: int = Field(1_000, ge=1, le=1_000_000, description="requests at once, per process; 503 over it")
+    requests_max: int = Field(
+        1_000, ge=1, le=1_000_000, description="maximum number of concurrent requests, per process; 503 above it"
+    )
     origins: str = Field(
         "",
         pattern=ORIGINS,
-        description="origins of pages that may call from a browser (CORS): https://a.example, with commas; unset: none",
+        description="comma-separated origins of web pages that may call the API from a browser (CORS), such as"
+        " https://a.example; unset: none",
     )
-    access_log: bool = Field(True, description="one line per request")
+    access_log: bool = Field(True, description="log one line per request")
 
     @property
     def origin_list(self) -> list[str]:
@@ -88,67 +111,90 @@ class KeySettings(_Group):
         10.0,
         ge=0,
         le=3_600,
-        description="for which a key is not looked up again; a revoked key still works for that long",
+        description="seconds that a key is cached after a lookup; a revoked key still works for that long",
     )
-    cached_max: int = Field(10_000, ge=1, le=1_000_000, description="keys remembered for that long, per process")
-    used_seconds: float = Field(60.0, ge=1, le=86_400, description="how often the last use of each key is written")
+    cached_max: int = Field(10_000, ge=1, le=1_000_000, description="maximum number of cached keys, per process")
+    used_seconds: float = Field(
+        60.0, ge=1, le=86_400, description="seconds between writes of each key's time of last use"
+    )
 
 
 class RateSettings(_Group):
     per_minute: int = Field(
-        120_000, ge=0, le=1_000_000_000, description="requests of one key; 429 over it, 0: no limit; none in local mode"
+        120_000,
+        ge=0,
+        le=1_000_000_000,
+        description="requests per minute allowed to one key; 429 above it; 0: no limit; local mode has no limit",
     )
     redis_url: str | None = Field(
-        None, description="redis://... in which all replicas count together; unset: each process its own"
+        None,
+        description="redis://... URL of the Redis in which all processes share one count per key; unset: each"
+        " process counts alone",
     )
 
 
 class RedactionSettings(_Group):
     tenants: str | None = Field(
         None,
-        description="tenants, with commas, or *, whose texts lose secrets before they are stored or sent to a model;"
-        " default: none",
+        description="comma-separated tenants, or * for all, whose texts have secrets removed before they are"
+        " stored or sent to a model; default: none",
     )
     hook: str | None = Field(
-        None, description="package.module:function, text to text, called in addition to the patterns; default: none"
+        None,
+        description="package.module:function from text to text, applied in addition to the built-in patterns;"
+        " default: none",
     )
 
 
 class SessionSettings(_Group):
-    messages_max: int = Field(100, ge=1, le=MESSAGES_MOST, description="messages per request")
-    message_bytes_max: int = Field(1024 * 1024, ge=1_024, le=1024**3, description="one message as JSON; 413 over it")
+    messages_max: int = Field(100, ge=1, le=MESSAGES_MOST, description="maximum number of messages per request")
+    message_bytes_max: int = Field(
+        1024 * 1024, ge=1_024, le=1024**3, description="maximum size of one message as JSON, in bytes; 413 above it"
+    )
     metadata_bytes_max: int = Field(
-        16 * 1024, ge=1_024, le=1024**2, description="metadata of a session as JSON; 413 over it"
+        16 * 1024,
+        ge=1_024,
+        le=1024**2,
+        description="maximum size of the metadata of a session or resource as JSON, in bytes; 413 above it",
     )
     instruction_characters_max: int = Field(
         8_000,
         ge=0,
         le=INSTRUCTION_CHARACTERS_MOST,
-        description="`instruction` of a session's or a resource's config; each call of a model has it",
+        description="maximum characters of `instruction` in the config of a session or resource; every model call"
+        " includes it",
     )
     looked_max: int = Field(
         10_000,
         ge=200,
         le=1_000_000,
-        description="sessions, or messages of one, examined for one page of a filtered list; the next page goes on",
+        description="maximum number of sessions, or messages of one session, examined for one page of a filtered"
+        " list; the next page continues there",
     )
     page_bytes_max: int = Field(
         8 * 1024 * 1024,
         ge=1_024,
         le=1024**3,
-        description="of messages in one page of a list, which ends with the one that reaches it",
+        description="bytes of messages at which a page ends; the message that reaches it is the last of the page",
     )
     branch_messages_max: int = Field(
-        200_000, ge=1, le=1_000_000_000, description="messages that a branch copies; 413 over it"
+        200_000, ge=1, le=1_000_000_000, description="maximum number of messages that a branch copies; 413 above it"
     )
     branch_artifact_bytes_max: int = Field(
-        256 * 1024**2, ge=0, le=1024**4, description="bytes of artifacts that a branch copies; 413 over it"
+        256 * 1024**2, ge=0, le=1024**4, description="maximum bytes of artifacts that a branch copies; 413 above it"
     )
     ended_after: float = Field(
-        86_400.0, ge=0, le=315_360_000, description="seconds without a message that end a session; 0: none do"
+        86_400.0,
+        ge=0,
+        le=315_360_000,
+        description="seconds without a message after which a session counts as ended; 0: never",
     )
-    ended_look_seconds: float = Field(5.0, ge=0.05, le=3_600, description="how often to look for such sessions")
-    ended_look_sessions: int = Field(500, ge=1, le=100_000, description="sessions looked at each time, all in turn")
+    ended_look_seconds: float = Field(
+        5.0, ge=0.05, le=3_600, description="seconds between checks for sessions that have ended"
+    )
+    ended_look_sessions: int = Field(
+        500, ge=1, le=100_000, description="sessions examined per check; successive checks take all in turn"
+    )
 
 
 class ArtifactSettings(_Group):
@@ -156,32 +202,56 @@ class ArtifactSettings(_Group):
         8 * 1024 * 1024,
         ge=1,
         le=512 * 1024**2,
-        description="one artifact; 413 over it, and over HTTP__REQUEST_BYTES_MAX",
+        description="maximum size of one artifact in bytes; 413 above it, and above HTTP__REQUEST_BYTES_MAX",
     )
-    versions_max: int = Field(100, ge=1, le=100_000, description="versions of one artifact; 413 over it")
-    session_max: int = Field(1_000, ge=1, le=100_000, description="versions of all artifacts of a session")
+    versions_max: int = Field(
+        100, ge=1, le=100_000, description="maximum number of versions of one artifact; 413 above it"
+    )
+    session_max: int = Field(
+        1_000, ge=1, le=100_000, description="maximum number of versions of all artifacts of a session together"
+    )
     grep_concurrency: int = Field(
-        4, ge=1, le=256, description="artifacts searched at once, per process, half for one tenant; 503 after 30 s"
+        4,
+        ge=1,
+        le=256,
+        description="maximum number of concurrent artifact searches, per process, half of them for one tenant;"
+        " 503 after 30 s of waiting",
     )
-    grep_seconds: float = Field(10.0, gt=0, le=3_600, description="for one such search; 422 after it")
+    grep_seconds: float = Field(
+        10.0, gt=0, le=3_600, description="time limit of one artifact search in seconds; then 422"
+    )
     grep_line_characters_max: int = Field(
-        500, ge=40, le=10_000, description="of a line that such a search shows; of a longer one the piece that matches"
+        500,
+        ge=40,
+        le=10_000,
+        description="maximum characters shown of a matching line; a longer line is cut to the piece around the match",
     )
     url: str | None = Field(
-        None, description="object store of the bytes: file:///..., s3://, gs://, az://; unset: the database"
+        None, description="object store for artifact bytes: file:///..., s3://, gs://, az://; unset: the database"
     )
     store_concurrency: int = Field(
-        16, ge=1, le=256, description="calls to the object store at once, per process; 503 after a wait of 30 s"
+        16,
+        ge=1,
+        le=256,
+        description="maximum number of concurrent calls to the object store, per process; 503 after 30 s of waiting",
     )
     sweep_seconds: float = Field(
-        3_600.0, ge=1, le=604_800, description="how often to look for objects that belong to no artifact"
+        3_600.0, ge=1, le=604_800, description="seconds between sweeps for objects that belong to no artifact"
     )
-    orphan_seconds: float = Field(3_600.0, ge=1, le=604_800, description="age at which such an object is deleted")
+    orphan_seconds: float = Field(
+        3_600.0, ge=1, le=604_800, description="age in seconds at which a sweep deletes such an object"
+    )
     part_bytes_inline_max: int = Field(
-        10_000, ge=4_096, le=1024**3, description="a message's part of more bytes is an artifact too"
+        10_000,
+        ge=4_096,
+        le=1024**3,
+        description="size in bytes above which a part of a message can also be read as an artifact",
     )
     inserted_bytes_max: int = Field(
-        64 * 1024, ge=0, le=TEXT_CHARS_MOST, description="an artifact that a template inserts; 413 over it"
+        64 * 1024,
+        ge=0,
+        le=TEXT_CHARS_MOST,
+        description="maximum size in bytes of an artifact inserted into a template; 413 above it",
     )
 
 
@@ -190,195 +260,262 @@ class ContextSettings(_Group):
         1_000_000,
         ge=0,
         le=1_000_000_000,
-        description="blocks and messages of earlier contexts remembered, per process (24 bytes each), to tell what the"
-        " next one shares with the last; 0: it is not told",
+        description="maximum number of blocks and messages of earlier contexts remembered, per process (24 bytes"
+        " each), to report what the next context shares with the last; 0: not reported",
     )
     answers_bytes_max: int = Field(
         64 * 1024 * 1024,
         ge=0,
         le=2**40,
-        description="bytes of contexts kept, per process, to be answered again while nothing has changed; 0: none",
+        description="bytes of compiled contexts cached, per process, and reused while nothing has changed; 0: no cache",
     )
     elsewhere_tokens: int = Field(
         2_000,
         ge=0,
         le=1_000_000,
-        description="part of a context for what was said in other sessions that share the memory and is in no note yet",
+        description="token budget in a context for unobserved messages of other sessions that share the memory",
     )
     system_characters_max: int = Field(
         8 * 1024 * 1024,
         ge=1,
         le=1024**3,
-        description="all texts of a `system` together, with their values; 413 over it",
+        description="maximum characters of all `system` texts of a context together, with their values inserted;"
+        " 413 above it",
     )
-    temp_values_max: int = Field(100, ge=0, le=LIST_MOST, description="`temp:` values of a context")
-    knowledge_max: int = Field(100, ge=0, le=LIST_MOST, description="`knowledge` entries of a context")
-    incoming_max: int = Field(100, ge=0, le=LIST_MOST, description="`incoming` messages of a context")
+    temp_values_max: int = Field(
+        100, ge=0, le=LIST_MOST, description="maximum number of `temp:` values in a context request"
+    )
+    knowledge_max: int = Field(
+        100, ge=0, le=LIST_MOST, description="maximum number of `knowledge` entries in a context request"
+    )
+    incoming_max: int = Field(
+        100, ge=0, le=LIST_MOST, description="maximum number of `incoming` messages in a context request"
+    )
 
 
 class RecallSettings(_Group):
-    tokens: int = Field(1_500, ge=1, le=1_000_000, description="part of a context with `query=` for what is found")
+    tokens: int = Field(1_500, ge=1, le=1_000_000, description="token budget for what `query=` recalls into a context")
     query_words_max: int = Field(
         64,
         ge=1,
         le=10_000,
-        description="words of a query that are looked for; the first and last ones of a longer query",
+        description="maximum number of words of a query that are searched; of a longer query, its first and last words",
     )
-    candidates_max: int = Field(5_000, ge=1, le=1_000_000, description="messages that are ranked for one query")
+    candidates_max: int = Field(5_000, ge=1, le=1_000_000, description="maximum number of messages ranked per query")
     tail_max: int = Field(
-        5_000, ge=1, le=1_000_000, description="messages not indexed yet that are searched for one query"
+        5_000, ge=1, le=1_000_000, description="maximum number of unindexed messages searched per query"
     )
     tail_tokens: int = Field(
         250_000,
         ge=1,
         le=1_000_000_000,
-        description="tokens that those may have; older messages are found once they are indexed",
+        description="maximum tokens of those messages together; older ones are found once they are indexed",
     )
-    sessions_max: int = Field(1_000, ge=1, le=100_000, description="sessions of a resource searched, the newest")
-    notes_max: int = Field(500, ge=0, le=100_000, description="observations searched, the newest")
+    sessions_max: int = Field(
+        1_000, ge=1, le=100_000, description="maximum number of sessions of a resource searched, newest first"
+    )
+    notes_max: int = Field(500, ge=0, le=100_000, description="maximum number of observations searched, newest first")
     hit_characters_max: int = Field(
         8_000,
         ge=1,
         le=10_000_000,
-        description="of the text of a hit; of a longer text its beginning is shown",
+        description="maximum characters of a hit's text; of a longer text, its beginning",
     )
     index_share: float = Field(
         0.03, gt=0, le=1, description="share of a process's time that indexing may take while messages are appended"
     )
     index_idle_share: float = Field(
-        0.5, gt=0, le=1, description="share of it while none are, and always for what a search missed in the index"
+        0.5,
+        gt=0,
+        le=1,
+        description="share of a process's time that indexing may take while none are appended, and always for"
+        " messages that a search missed in the index",
     )
     index_batch: int = Field(100, ge=1, le=10_000, description="messages indexed in one step")
     index_batch_tokens: int = Field(
         25_000,
         ge=1,
         le=1_000_000_000,
-        description="tokens that those may have, except for a single message that has more",
+        description="maximum tokens of those messages together; a single message may have more",
     )
     index_waiting_max: int = Field(
         1_000,
         ge=1,
         le=1_000_000,
-        description="messages of a session after which it is indexed although it is not quiet",
+        description="number of unindexed messages at which a session is indexed although it is active",
     )
     index_quiet_seconds: float = Field(
-        5.0, ge=0, le=86_400, description="for which a session has to be quiet to be indexed"
+        5.0, ge=0, le=86_400, description="seconds without a message after which a session is indexed"
     )
-    index_look_seconds: float = Field(1.0, ge=0.05, le=600, description="how often to look for messages to index")
-    index_sweep: int = Field(500, ge=1, le=100_000, description="sessions looked at each time, for what was left")
+    index_look_seconds: float = Field(1.0, ge=0.05, le=600, description="seconds between checks for messages to index")
+    index_sweep: int = Field(
+        500, ge=1, le=100_000, description="sessions examined per check for messages left unindexed"
+    )
 
 
 class EmbeddingSettings(_Group):
     provider: EmbeddingProvider | None = Field(
-        None, description="openai (any endpoint of OPENAI_BASE_URL), local or scripted; unset: recall is by words alone"
+        None,
+        description="openai (or any endpoint at OPENAI_BASE_URL), local or scripted; unset: recall searches by"
+        " words alone",
     )
     model: str | None = Field(
-        None, description="default: the provider's; with another model all vectors are made again"
+        None, description="embedding model; default: the provider's; a change of model makes all vectors again"
     )
     dimensions: int | None = Field(
         None,
         ge=1,
         le=16_000,
-        description="numbers in a vector, if the model can make shorter ones; default: the model's",
+        description="dimensions of a vector, if the model can shorten them; default: the model's",
     )
-    query_prefix: str = Field("", description="put before a query, as the model was trained: 'query: ' for E5")
-    passage_prefix: str = Field("", description="put before a message: 'passage: ' for E5")
+    query_prefix: str = Field("", description="prefix that the model expects before a query: 'query: ' for E5")
+    passage_prefix: str = Field("", description="prefix that the model expects before a message: 'passage: ' for E5")
     characters_max: int = Field(
-        1_000, ge=1, le=100_000, description="of a message or a query, from its beginning, that are embedded"
+        1_000,
+        ge=1,
+        le=100_000,
+        description="maximum characters of a message or query that are embedded, from its beginning",
     )
-    batch: int = Field(32, ge=1, le=2_048, description="messages sent at once")
-    timeout_seconds: float = Field(60.0, gt=0, le=3_600, description="for one such call")
+    batch: int = Field(32, ge=1, le=2_048, description="messages per embedding call")
+    timeout_seconds: float = Field(60.0, gt=0, le=3_600, description="time limit of one embedding call in seconds")
     reply_bytes_max: int = Field(
         32 * 1024 * 1024,
         ge=1_024,
         le=1024**3,
-        description="read of a reply, some 22 for each number of a vector; a longer reply has failed",
+        description="maximum size of a reply in bytes (about 22 per number of a vector); a longer reply counts as"
+        " a failure",
     )
     query_seconds: float = Field(
         1.0,
         gt=0,
         le=60,
-        description="for the vector of a query, and before that for a place among the calls; then words alone",
+        description="seconds to wait for a query's vector, and before that for a free call slot; then the query"
+        " searches by words alone",
     )
-    concurrency: int = Field(8, ge=1, le=1_000, description="calls at once, per process")
-    failures_max: int = Field(5, ge=1, le=1_000, description="failures in a row that stop calls for a while")
-    open_seconds: float = Field(30.0, ge=0, le=3_600, description="how long they are stopped")
-    share: float = Field(
-        0.5, gt=0, le=1, description="share of the time that making vectors in the background may take"
+    concurrency: int = Field(8, ge=1, le=1_000, description="maximum number of concurrent embedding calls, per process")
+    failures_max: int = Field(
+        5, ge=1, le=1_000, description="consecutive failures that open the circuit and stop calls for OPEN_SECONDS"
     )
-    look_seconds: float = Field(1.0, ge=0.05, le=600, description="how often to look for messages without a vector")
-    sweep: int = Field(500, ge=1, le=100_000, description="sessions looked at each time, for what was left")
+    open_seconds: float = Field(30.0, ge=0, le=3_600, description="seconds for which an open circuit stops calls")
+    share: float = Field(0.5, gt=0, le=1, description="share of the time that embedding in the background may take")
+    look_seconds: float = Field(
+        1.0, ge=0.05, le=600, description="seconds between checks for messages without a vector"
+    )
+    sweep: int = Field(
+        500, ge=1, le=100_000, description="sessions examined per check for messages left without a vector"
+    )
     searched_max: int = Field(
-        10_000, ge=1, le=10_000_000, description="messages that a query is compared with, the newest"
+        10_000, ge=1, le=10_000_000, description="maximum number of messages compared with a query, newest first"
     )
 
 
 class StateSettings(_Group):
-    value_bytes_max: int = Field(64 * 1024, ge=1, le=1024**3, description="one value as JSON; 413 over it")
-    entries_max: int = Field(1_000, ge=1, le=100_000, description="values of one session, resource or tenant")
-    scope_bytes_max: int = Field(1024 * 1024, ge=1, le=1024**3, description="their bytes together; 413 over it")
+    value_bytes_max: int = Field(
+        64 * 1024, ge=1, le=1024**3, description="maximum size of one value as JSON, in bytes; 413 above it"
+    )
+    entries_max: int = Field(
+        1_000, ge=1, le=100_000, description="maximum number of values of one session, resource or tenant"
+    )
+    scope_bytes_max: int = Field(
+        1024 * 1024, ge=1, le=1024**3, description="maximum bytes of those values together; 413 above it"
+    )
     lint_findings_max: int = Field(
-        1_000, ge=1, le=100_000, description="findings listed for a template; the others are counted"
+        1_000,
+        ge=1,
+        le=100_000,
+        description="maximum number of findings listed for a template; further ones are only counted",
     )
     template_characters_max: int = Field(
         1024 * 1024,
         ge=1,
         le=TEXT_CHARS_MOST,
-        description="a template, and what it becomes, or the text of a `knowledge` entry; 413 over it",
+        description="maximum characters of a template, of its rendered text, or of a `knowledge` text; 413 above it",
     )
 
 
 class FactSettings(_Group):
-    facts_max: int = Field(1_000, ge=1, le=100_000, description="facts of one resource, the past ones too; 413 over it")
-    noted_max: int = Field(30, ge=1, le=1_000, description="facts noted from one reading of a session that has ended")
-    text_characters_max: int = Field(2_000, ge=1, le=100_000, description="one fact; 413 over it")
+    facts_max: int = Field(
+        1_000, ge=1, le=100_000, description="maximum number of facts of one resource, past ones included; 413 above it"
+    )
+    noted_max: int = Field(
+        30, ge=1, le=1_000, description="maximum number of facts extracted from one reading of an ended session"
+    )
+    text_characters_max: int = Field(
+        2_000, ge=1, le=100_000, description="maximum characters of one fact; 413 above it"
+    )
     profile_tokens: int = Field(
-        600, ge=0, le=100_000, description="part of a context for what was known before the session began; 0: nothing"
+        600, ge=0, le=100_000, description="token budget in a context for facts known before the session began; 0: none"
     )
 
 
 class RetentionSettings(_Group):
     sweep_seconds: float = Field(
-        60.0, ge=0.05, le=86_400, description="how often to look for what is too old by MEMORY__RETENTION"
+        60.0, ge=0.05, le=86_400, description="seconds between sweeps for messages older than MEMORY__RETENTION allows"
     )
-    sweep_sessions: int = Field(1_000, ge=1, le=1_000_000, description="sessions looked at each time")
-    batch_messages: int = Field(1_000, ge=1, le=100_000, description="messages removed in one transaction")
+    sweep_sessions: int = Field(1_000, ge=1, le=1_000_000, description="sessions examined per sweep")
+    batch_messages: int = Field(1_000, ge=1, le=100_000, description="messages removed per transaction")
 
 
 class EngineSettings(_Group):
-    concurrency: int = Field(4, ge=1, le=1_000, description="memories worked on at once, per process")
+    concurrency: int = Field(4, ge=1, le=1_000, description="maximum number of memories worked on at once, per process")
     lease_seconds: float = Field(
-        30.0, ge=1, le=3_600, description="renewed while a step runs; a killed process's work is free again after it"
+        30.0,
+        ge=1,
+        le=3_600,
+        description="lifetime of a lease in seconds; renewed while a step runs, and after a crash the work is"
+        " free again once it expires",
     )
-    sweep_seconds: float = Field(1.0, ge=0.05, le=600, description="how often to look for work that is due")
+    sweep_seconds: float = Field(1.0, ge=0.05, le=600, description="seconds between checks for due work")
     grace_seconds: float = Field(
-        10.0, ge=0, le=3_600, description="for open requests, and then for a running step, when the service stops"
+        10.0,
+        ge=0,
+        le=3_600,
+        description="seconds, at shutdown, for open requests to finish, and then again for a running step",
     )
     attempts_max: int = Field(
-        8, ge=1, le=100, description="tries of a step before its memory is stalled, and tried every 10 minutes"
+        8,
+        ge=1,
+        le=100,
+        description="failed attempts at a step after which its memory is stalled and retried every 10 minutes only",
     )
     pending_messages_max: int = Field(
-        2_000, ge=500, le=100_000, description="messages that one observation looks at; the next one goes on"
+        2_000,
+        ge=500,
+        le=100_000,
+        description="maximum number of messages that one observation step reads; the next step continues",
     )
 
 
 class LlmSettings(_Group):
-    timeout_seconds: float = Field(90.0, gt=0, le=3_600, description="for one call")
-    reasoning_tokens: int = Field(4_000, ge=0, le=100_000, description="what a model may spend on thinking, per call")
+    timeout_seconds: float = Field(90.0, gt=0, le=3_600, description="time limit of one model call in seconds")
+    reasoning_tokens: int = Field(
+        4_000, ge=0, le=100_000, description="tokens that a model may spend on reasoning, per call"
+    )
     reply_bytes_max: int = Field(
-        4 * 1024 * 1024, ge=1_024, le=1024**3, description="read of a reply; a longer one has failed"
+        4 * 1024 * 1024,
+        ge=1_024,
+        le=1024**3,
+        description="maximum size of a reply in bytes; a longer reply counts as a failure",
     )
-    concurrency: int = Field(4, ge=1, le=1_000, description="calls of one provider at once, per process")
+    concurrency: int = Field(
+        4, ge=1, le=1_000, description="maximum number of concurrent calls to one provider, per process"
+    )
     failures_max: int = Field(
-        5, ge=1, le=1_000, description="failures in a row that stop calls to a provider for a while"
+        5,
+        ge=1,
+        le=1_000,
+        description="consecutive failures that open the circuit and stop calls to a provider for OPEN_SECONDS",
     )
-    open_seconds: float = Field(30.0, ge=0, le=3_600, description="how long they are stopped")
+    open_seconds: float = Field(30.0, ge=0, le=3_600, description="seconds for which an open circuit stops calls")
 
 
 class EventSettings(_Group):
-    poll_seconds: float = Field(0.5, ge=0.05, le=60, description="how often a listener's memory is looked at")
+    poll_seconds: float = Field(0.5, ge=0.05, le=60, description="seconds between polls for the events of a stream")
     streams_max: int = Field(
-        200, ge=0, le=100_000, description="listeners at once, per process, half of one tenant; 503 over it"
+        200,
+        ge=0,
+        le=100_000,
+        description="maximum number of open streams, per process, half of them for one tenant; 503 above it",
     )
 
 
@@ -387,25 +524,31 @@ class ExportSettings(_Group):
         4,
         ge=1,
         le=1_000,
-        description="exports at once, per process, half for one tenant, each with a connection; 503 over it",
+        description="maximum number of concurrent exports, per process, half of them for one tenant; each holds a"
+        " connection; 503 above it",
     )
-    stall_seconds: float = Field(60.0, ge=1, le=3_600, description="an export that is not read for so long ends")
+    stall_seconds: float = Field(
+        60.0, ge=1, le=3_600, description="seconds after which an export that its client does not read is ended"
+    )
 
 
 class CapsSettings(_Group):
     session_tokens_per_day: int | None = Field(
-        None, ge=0, le=10**15, description="tokens of the models' calls for one session; 0: no cap"
+        None, ge=0, le=10**15, description="maximum tokens of model calls per session and UTC day; unset or 0: no cap"
     )
     session_usd_per_day: float | None = Field(
-        None, ge=0, le=10**9, description="dollars those calls may cost; 0: no cap"
+        None,
+        ge=0,
+        le=10**9,
+        description="maximum US dollars of model calls per session and UTC day; unset or 0: no cap",
     )
     tenant_tokens_per_day: int | None = Field(
-        None, ge=0, le=10**15, description="tokens of the models' calls for all sessions of a tenant; 0: no cap"
+        None, ge=0, le=10**15, description="maximum tokens of model calls per tenant and UTC day; unset or 0: no cap"
     )
     tenant_usd_per_day: float | None = Field(
-        None, ge=0, le=10**9, description="dollars those calls may cost; 0: no cap"
+        None, ge=0, le=10**9, description="maximum US dollars of model calls per tenant and UTC day; unset or 0: no cap"
     )
-    small_model_at: float = Field(0.7, ge=0, le=1, description="share of a cap at which the SMALL_MODEL is asked")
+    small_model_at: float = Field(0.7, ge=0, le=1, description="share of a cap from which the SMALL_MODEL is called")
     larger_batches_at: float = Field(
-        0.85, ge=0, le=1, description="share of a cap from which on nothing is observed before block_after"
+        0.85, ge=0, le=1, description="share of a cap from which nothing is observed before block_after"
     )

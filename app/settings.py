@@ -69,65 +69,80 @@ class Settings(BaseSettings):
     )
 
     env: Literal["development", "production"] = Field("development", description="development or production")
-    host: str = Field("127.0.0.1", description="address to bind; without a key only loopback")
-    port: int = Field(8000, ge=0, le=65_535, description="port to bind; 0: a free one, which the log tells")
-    workers: int = Field(1, ge=1, le=256, description="worker processes on one socket; each has a pool of its own")
-    database_url: str | None = Field(None, description="postgresql://...; unset: embedded Postgres under DATA_DIR")
-    data_dir: Path | None = Field(None, description="folder of embedded Postgres; default ./.daybook")
-    postgres_binaries: Path | None = Field(None, description="folder of initdb and postgres for embedded Postgres")
-    allow_embedded: bool = Field(False, description="embedded Postgres although ENV is production")
-    row_level_security: bool = Field(
-        False, description="name the tenant to Postgres, which keeps tenants apart itself (docs/security.md)"
+    host: str = Field("127.0.0.1", description="address to bind; without a key only a loopback address")
+    port: int = Field(8000, ge=0, le=65_535, description="port to bind; 0: a free port, which the log names")
+    workers: int = Field(
+        1, ge=1, le=256, description="worker processes that share one socket; each has its own connection pool"
     )
-    migrate: Literal["auto", "never"] = Field("auto", description="auto migrates the database at start; never does not")
+    database_url: str | None = Field(
+        None, description="postgresql://... URL of the database; unset: embedded Postgres under DATA_DIR"
+    )
+    data_dir: Path | None = Field(None, description="data directory of embedded Postgres; default: ./.daybook")
+    postgres_binaries: Path | None = Field(
+        None, description="directory with the initdb and postgres that embedded Postgres runs"
+    )
+    allow_embedded: bool = Field(False, description="allow embedded Postgres although ENV is production")
+    row_level_security: bool = Field(
+        False, description="set the tenant of each transaction for row-level security in Postgres (docs/security.md)"
+    )
+    migrate: Literal["auto", "never"] = Field("auto", description="auto: migrate the database at start; never: do not")
     bootstrap_key: SecretStr | None = Field(
         None,
         min_length=16,
-        description="admin key of tenant 'default'; without any key: local mode, none needed",
+        description="admin key of the tenant 'default'; if there is no key at all, local mode needs none",
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="debug, info, warning or error")
-    log_json: bool | None = Field(None, description="default: JSON unless stderr is a terminal")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="lowest level that is logged: debug, info, warning or error"
+    )
+    log_json: bool | None = Field(None, description="log as JSON; default: true unless stderr is a terminal")
     log_waiting_bytes_max: int = Field(
         1024 * 1024,
         ge=64 * 1024,
         le=1024**3,
-        description="of log lines that wait for a reader of stderr who has stopped; later ones are lost, and counted",
+        description="bytes of log lines buffered while nobody reads stderr; further lines are dropped and counted",
     )
     provider: Provider | None = Field(
         None,
-        description="anthropic, openai, extractive or scripted; default: the one whose key is set, else extractive",
+        description="anthropic, openai, extractive or scripted; default: the provider whose API key is set, else"
+        " extractive",
     )
-    model: str | None = Field(None, description="default: the provider's; for scripted the path of the replies")
-    observer: ModelSettings = Field(ModelSettings(), description="Who turns messages into observations.")
-    reflector: ModelSettings = Field(ModelSettings(), description="Who condenses observations into reflections.")
+    model: str | None = Field(
+        None, description="model name; default: the provider's; for scripted, the path of the replies"
+    )
+    observer: ModelSettings = Field(ModelSettings(), description="Model that turns messages into observations.")
+    reflector: ModelSettings = Field(ModelSettings(), description="Model that condenses observations into reflections.")
     memory: MemoryConfig = Field(
-        MemoryConfig(), description="The memory's rules; a session's own config stands above them."
+        MemoryConfig(), description="Rules of the memory; a session's own config overrides them."
     )
-    sessions: SessionSettings = Field(SessionSettings(), description="Limits of an append and of a branch.")
-    artifacts: ArtifactSettings = Field(ArtifactSettings(), description="Payloads kept by name.")
-    state: StateSettings = Field(StateSettings(), description="Limits of the state.")
-    facts: FactSettings = Field(FactSettings(), description="What is known of a resource beyond its sessions.")
-    recall: RecallSettings = Field(RecallSettings(), description="Search, and its index.")
+    sessions: SessionSettings = Field(
+        SessionSettings(), description="Limits of messages, lists and branches, and when a session ends."
+    )
+    artifacts: ArtifactSettings = Field(ArtifactSettings(), description="Named payloads: limits, storage and search.")
+    state: StateSettings = Field(StateSettings(), description="Limits of state values and templates.")
+    facts: FactSettings = Field(FactSettings(), description="Limits of the facts known about a resource.")
+    recall: RecallSettings = Field(RecallSettings(), description="Search and its inverted index.")
     embeddings: EmbeddingSettings = Field(
-        EmbeddingSettings(), description="Vectors beside the words that recall finds by (docs/recall.md)."
+        EmbeddingSettings(), description="Dense vectors that recall uses in addition to words (docs/recall.md)."
     )
-    context: ContextSettings = Field(ContextSettings(), description="The compiled context.")
-    engine: EngineSettings = Field(EngineSettings(), description="The work in the background.")
-    retention: RetentionSettings = Field(RetentionSettings(), description="The sweep that removes what is too old.")
-    llm: LlmSettings = Field(LlmSettings(), description="Calls of a model.")
+    context: ContextSettings = Field(ContextSettings(), description="Limits of a compiled context, and its cache.")
+    engine: EngineSettings = Field(EngineSettings(), description="Background work on the memories.")
+    retention: RetentionSettings = Field(
+        RetentionSettings(), description="The sweep that removes messages past their retention."
+    )
+    llm: LlmSettings = Field(LlmSettings(), description="Calls to the models.")
     caps: CapsSettings = Field(
         CapsSettings(),
-        description="What the models' calls may cost per UTC day; then the memory pauses until the next.",
+        description="Spending caps of model calls per UTC day; at a cap the memory pauses until the next day.",
     )
-    http: HttpSettings = Field(HttpSettings(), description="Requests.")
-    keys: KeySettings = Field(KeySettings(), description="Keys made by `daybook keys create`.")
-    rates: RateSettings = Field(RateSettings(), description="How often a key may ask.")
+    http: HttpSettings = Field(HttpSettings(), description="Limits of HTTP requests and connections.")
+    keys: KeySettings = Field(KeySettings(), description="Caching of the keys made by `daybook keys create`.")
+    rates: RateSettings = Field(RateSettings(), description="Rate limit of each key.")
     redaction: RedactionSettings = Field(
-        RedactionSettings(), description="What is not kept of what is said (docs/security.md)."
+        RedactionSettings(), description="Removal of secrets from texts (docs/security.md)."
     )
-    events: EventSettings = Field(EventSettings(), description="Event streams.")
+    events: EventSettings = Field(EventSettings(), description="Server-sent event streams.")
     export: ExportSettings = Field(ExportSettings(), description="Exports over HTTP.")
-    pool: PoolSettings = Field(PoolSettings(), description="Connections to the database.")
+    pool: PoolSettings = Field(PoolSettings(), description="Connection pool of the database.")
 
     @field_validator("bootstrap_key")
     @classmethod

@@ -132,15 +132,15 @@ MACHINE_ZONE = "localtime"  # some systems list it beside IANA's; Postgres, whic
 
 
 class Retention(BaseModel):
-    """How long what was said stays (docs/decisions/0031). A session's stands in the place of the service's, whole."""
+    """How long messages are kept (docs/decisions/0031). A session's value replaces the service's as a whole."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    days: float = Field(0, ge=0, le=36_500, description="after which what was said is removed; 0: never")
+    days: float = Field(0, ge=0, le=36_500, description="age in days at which messages are removed; 0: never")
     keep: Kept = Field(
         "memory",
-        description="memory: what was noted of it stays. nothing: and a session in which nothing was said for so"
-        " long is deleted",
+        description="memory: keep the notes of removed messages; nothing: remove them too, and delete a session"
+        " without any newer message",
     )
 
 
@@ -152,95 +152,113 @@ class MemoryConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    preset: PresetName | None = Field(None, description="default, compact or classic")
-    enabled: bool | None = Field(None, description="false: messages are stored and nothing is derived")
+    preset: PresetName | None = Field(None, description="base values of all rules: default, compact or classic")
+    enabled: bool | None = Field(None, description="false: store messages, but observe nothing")
     scope: Scope | None = Field(
-        None, description="session: a memory of its own; resource: one for all sessions of a resource"
+        None, description="session: each session has its own memory; resource: all sessions of a resource share one"
     )
     message_tokens: int | None = Field(
-        None, ge=1, le=MESSAGE_TOKENS_MAX, description="observe at so many tokens of messages"
+        None, ge=1, le=MESSAGE_TOKENS_MAX, description="tokens of unobserved messages at which the observer runs"
     )
     observation_tokens: int | None = Field(
-        None, ge=1, le=MESSAGE_TOKENS_MAX, description="reflect at so many tokens of observations"
+        None, ge=1, le=MESSAGE_TOKENS_MAX, description="tokens of observations at which the reflector runs"
     )
     message_budget: int | None = Field(
-        None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens of messages in a context; 0: no limit"
+        None, ge=0, le=MESSAGE_TOKENS_MAX, description="maximum tokens of messages in a context; 0: no limit"
     )
     memory_budget: int | None = Field(
-        None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens of the log in a context; 0: no limit"
+        None, ge=0, le=MESSAGE_TOKENS_MAX, description="maximum tokens of the observation log in a context; 0: no limit"
     )
-    max_reflections: int | None = Field(None, ge=0, le=10_000, description="reflections in a context; 0: no limit")
-    max_observations: int | None = Field(None, ge=0, le=10_000, description="observations in a context; 0: no limit")
-    keep_last: int | None = Field(None, ge=0, le=10_000, description="messages shown although they are observed")
+    max_reflections: int | None = Field(
+        None, ge=0, le=10_000, description="maximum number of reflections in a context; 0: no limit"
+    )
+    max_observations: int | None = Field(
+        None, ge=0, le=10_000, description="maximum number of observations in a context; 0: no limit"
+    )
+    keep_last: int | None = Field(
+        None, ge=0, le=10_000, description="newest messages shown even when they are observed"
+    )
     keep_last_tool_results: int | None = Field(
-        None, ge=0, le=10_000, description="tool results shown whole; older ones as previews"
+        None, ge=0, le=10_000, description="newest tool results shown whole; older ones are shown as previews"
     )
     strategy: Literal["leveled", "rewrite"] | None = Field(
-        None, description="leveled, or rewrite: the whole log at once"
+        None, description="leveled: condense level by level; rewrite: rewrite the whole log at once"
     )
-    min_interval: float | None = Field(None, ge=0, le=31_536_000, description="seconds between reflections")
+    min_interval: float | None = Field(None, ge=0, le=31_536_000, description="minimum seconds between two reflections")
     consolidate_at: int | None = Field(
-        None, ge=2, le=1_000, description="reflections of one level before they become one of the next"
+        None, ge=2, le=1_000, description="number of reflections of one level that are condensed into one of the next"
     )
     buffer_every: float | None = Field(
         None,
         ge=0,
         le=MESSAGE_TOKENS_MAX,
-        description="observe ahead every so many tokens, or share of message_tokens; 0 or null: off",
+        description="observe ahead every so many tokens, or this share of message_tokens; 0 or null: off",
     )
     retain_tokens: float | None = Field(
-        None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens, or share of message_tokens, left unobserved"
+        None, ge=0, le=MESSAGE_TOKENS_MAX, description="newest tokens, or share of message_tokens, left unobserved"
     )
     block_after: float | None = Field(
         None,
         ge=1,
         le=MESSAGE_TOKENS_MAX,
-        description="tokens, or share of message_tokens, at which open calls are waited for no longer",
+        description="tokens, or share of message_tokens, from which observing no longer waits for open tool calls",
     )
     cache_ttl: float | None = Field(
-        None, ge=0, le=31_536_000, description="seconds without a message after which the provider's cache is cold"
+        None,
+        ge=0,
+        le=31_536_000,
+        description="seconds without a message after which the provider's prompt cache counts as cold",
     )
     reflect_keep: float | None = Field(
         None,
         ge=0,
         le=MESSAGE_TOKENS_MAX,
-        description="tokens, or share of observation_tokens, of the newest observations left as they are",
+        description="newest tokens, or share of observation_tokens, of observations that a reflection leaves as"
+        " they are",
     )
-    reflect_to: float | None = Field(None, gt=0, lt=1, description="share of its size that a reflection is to have")
+    reflect_to: float | None = Field(
+        None, gt=0, lt=1, description="target size of a reflection as a share of its sources"
+    )
     observer_input_tokens: int | None = Field(
-        None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens of messages in one call of the observer; 0: no limit"
+        None, ge=0, le=MESSAGE_TOKENS_MAX, description="maximum tokens of messages in one observer call; 0: no limit"
     )
     observer_output_tokens: int | None = Field(
         None,
         ge=SHRINK_FROM_TOKENS,
         le=100_000,
-        description="tokens that the observer may write of them; more in one call want more here, and a model that can",
+        description="maximum tokens that one observer call may write; raise it along with observer_input_tokens,"
+        " within the model's limit",
     )
     observer_arguments_tokens: int | None = Field(
         None,
         ge=50,
         le=MESSAGE_TOKENS_MAX,
-        description="tokens that the observer is shown of a call's arguments: the beginning and end of longer ones",
+        description="maximum tokens of a tool call's arguments shown to the observer; longer ones keep their"
+        " beginning and end",
     )
     observer_result_tokens: int | None = Field(
         None,
         ge=50,
         le=MESSAGE_TOKENS_MAX,
-        description="tokens that the observer is shown of a tool's result: the beginning and end of a longer one",
+        description="maximum tokens of a tool result shown to the observer; a longer one keeps its beginning and end",
     )
     previous_observation_tokens: int | None = Field(
-        None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens of the log that the observer is shown; 0: no limit"
+        None,
+        ge=0,
+        le=MESSAGE_TOKENS_MAX,
+        description="maximum tokens of the observation log shown to the observer; 0: no limit",
     )
     compact_on_observe: bool | None = Field(
-        None, description="true: what is observed is shown no longer, whatever keep_last says"
+        None, description="true: contexts show no observed messages, whatever keep_last says"
     )
     retention: Retention | None = Field(
-        None, description='days and what to keep, as in {"days": 30, "keep": "memory"}; unset: for ever'
+        None,
+        description='days and what to keep, such as {"days": 30, "keep": "memory"}; unset: messages are kept forever',
     )
     instruction: str | None = Field(
-        None, max_length=INSTRUCTION_CHARACTERS_MOST, description="what observer and reflector are told besides"
+        None, max_length=INSTRUCTION_CHARACTERS_MOST, description="extra instruction for the observer and the reflector"
     )
-    timezone: str | None = Field(None, description="IANA time zone of dates that are shown")
+    timezone: str | None = Field(None, description="IANA time zone of the dates shown")
 
     @field_validator("timezone")
     @classmethod
