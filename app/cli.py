@@ -22,7 +22,7 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-keys = typer.Typer(help="Keys of callers: make one, list them, end one.", no_args_is_help=True)
+keys = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True)
 commands.add_typer(keys, name="keys")
 
 NAME = re.compile(r"[A-Za-z0-9._:@~=+-]{1,200}")  # of a session or a tenant: api.md, first section
@@ -45,9 +45,11 @@ def _called(name: str) -> str:
     return name
 
 
-DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded database.")]
-Url = Annotated[str | None, typer.Option(help="A running service; else that of DAYBOOK_PORT on this machine.")]
-Key = Annotated[str | None, typer.Option(help="Its API key.", envvar="DAYBOOK_BOOTSTRAP_KEY", show_envvar=True)]
+DataDir = Annotated[Path | None, typer.Option(help="Data directory of embedded Postgres.")]
+Url = Annotated[str | None, typer.Option(help="URL of a running service; default: this machine at DAYBOOK_PORT.")]
+Key = Annotated[
+    str | None, typer.Option(help="API key of the service.", envvar="DAYBOOK_BOOTSTRAP_KEY", show_envvar=True)
+]
 
 
 def _tell_version(wanted: bool) -> None:  # noqa: FBT001 - typer's way to call it
@@ -60,7 +62,7 @@ def _tell_version(wanted: bool) -> None:  # noqa: FBT001 - typer's way to call i
 def daybook(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Observational memory for agents, as a standalone HTTP service."""
@@ -68,12 +70,12 @@ def daybook(
 
 @commands.command()
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to bind; without keys only loopback.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to bind; without keys only a loopback address.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to bind.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Number of processes.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of worker processes.")] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Serve HTTP until stopped. Options win over DAYBOOK_* variables."""
+    """Serve HTTP until stopped. Options override DAYBOOK_* variables."""
     with _importing():
         from app.commands import serving
         from app.settings import load_settings
@@ -87,7 +89,10 @@ def migrate(
     *,
     data_dir: DataDir = None,
     row_level_security: Annotated[
-        str | None, typer.Option(metavar="ROLE", help="Then let this role see one tenant at a time.")
+        str | None,
+        typer.Option(
+            metavar="ROLE", help="Then enable row-level security for this database role: one tenant at a time."
+        ),
     ] = None,
     distribute: Annotated[
         bool, typer.Option("--distribute", help="Refused: Citus cannot run the service (docs/scale.md).")
@@ -110,11 +115,11 @@ def migrate(
 @commands.command()
 def doctor(
     *,
-    redrive: Annotated[bool, typer.Option("--redrive", help="Try every stalled memory again at once.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    redrive: Annotated[bool, typer.Option("--redrive", help="Retry every stalled memory now.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Look at settings, database, migrations, clock, memories and models, and say what to do. Exit 1: it is wrong."""
+    """Check settings, database, migrations, clock, memories and models, with advice. Exit 1 if anything is wrong."""
     with _one_line_errors():
         from app.commands.doctor import Verdict, diagnose
         from app.locating import log_to_stderr
@@ -132,15 +137,17 @@ def doctor(
 @keys.command()
 def create(
     *,
-    tenant: Annotated[str, typer.Option(callback=_named, help="Whose sessions it opens.")] = "default",
+    tenant: Annotated[str, typer.Option(callback=_named, help="Tenant that the key belongs to.")] = "default",
     scope: Annotated[
-        list[str] | None, typer.Option(help="read, write (default) or admin; each includes the former.")
+        list[str] | None, typer.Option(help="read, write (default) or admin; each includes those before it.")
     ] = None,
-    name: Annotated[str, typer.Option(help="What it is for, as the list shows it.")] = "",
-    expires: Annotated[str | None, typer.Option(metavar="WHEN", help="90d, 12h, or 2027-01-31; else never.")] = None,
+    name: Annotated[str, typer.Option(help="Purpose of the key, shown by `daybook keys list`.")] = "",
+    expires: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="Expiry: 90d, 12h or 2027-01-31; default: never.")
+    ] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Make a key and print it, which is done only once: it is stored hashed."""
+    """Create a key and print it. It is printed only this once: only its hash is stored."""
     with _one_line_errors():
         from app.commands import issuing
         from app.settings import load_settings
@@ -157,7 +164,7 @@ def list_keys(
     tenant: Annotated[str | None, typer.Option(callback=_named, help="Only the keys of this tenant.")] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """The keys there are, revoked ones too: id, tenant, scopes, state, name."""
+    """List the keys, including revoked ones: id, tenant, scopes, state, name."""
     with _one_line_errors():
         from app.commands import issuing
         from app.settings import load_settings
@@ -169,12 +176,12 @@ def list_keys(
 
 @keys.command()
 def revoke(
-    key_id: Annotated[str, typer.Argument(metavar="ID", help="As the list shows it.")],
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as `daybook keys list` shows it.")],
     *,
-    tenant: Annotated[str | None, typer.Option(callback=_named, help="Only if it is a key of this tenant.")] = None,
+    tenant: Annotated[str | None, typer.Option(callback=_named, help="Revoke only a key of this tenant.")] = None,
     data_dir: DataDir = None,
 ) -> None:
-    """End a key at once; a running service refuses it within KEYS__CACHE_SECONDS."""
+    """Revoke a key now. A running service refuses it within KEYS__CACHE_SECONDS."""
     with _one_line_errors():
         from app.commands import issuing
         from app.settings import load_settings
@@ -184,13 +191,13 @@ def revoke(
 
 @commands.command(name="export")
 def export_session(
-    session: Annotated[str, typer.Argument(metavar="SESSION", callback=_named, help="Its key.")],
+    session: Annotated[str, typer.Argument(metavar="SESSION", callback=_named, help="Key of the session.")],
     *,
-    output: Annotated[Path | None, typer.Option(help="The file; else standard output.")] = None,
-    tenant: Annotated[str, typer.Option(callback=_named, help="Whose session it is.")] = "default",
+    output: Annotated[Path | None, typer.Option(help="File to write; default: standard output.")] = None,
+    tenant: Annotated[str, typer.Option(callback=_named, help="Tenant of the session.")] = "default",
     data_dir: DataDir = None,
 ) -> None:
-    """Write a session with all that was made of it as JSON lines, which `daybook import` makes a session of."""
+    """Export a session and everything derived from it as JSON lines, which `daybook import` reads."""
     with _one_line_errors():
         from app.commands import transferring
         from app.locating import log_to_stderr
@@ -202,13 +209,13 @@ def export_session(
 
 @commands.command(name="import")
 def import_session(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `daybook export` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File that `daybook export` wrote.")],
     *,
-    session: Annotated[str, typer.Option(callback=_called, help="The key it gets, which must be free.")],
-    tenant: Annotated[str, typer.Option(callback=_named, help="Whose session it becomes.")] = "default",
+    session: Annotated[str, typer.Option(callback=_called, help="Key of the new session; must not exist yet.")],
+    tenant: Annotated[str, typer.Option(callback=_named, help="Tenant of the new session.")] = "default",
     data_dir: DataDir = None,
 ) -> None:
-    """Make a session of an export: the file is checked whole, and then all of it is imported or nothing."""
+    """Import an exported session. The whole file is checked first, then all of it is imported or nothing."""
     with _one_line_errors():
         from app.commands import transferring
         from app.locating import log_to_stderr
@@ -232,17 +239,24 @@ def openapi() -> None:
 
 @commands.command()
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSONL, one message a line; .jsonl.gz too.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="JSONL with one message per line; may be gzipped (.jsonl.gz).")
+    ],
     session: Annotated[str, typer.Option(callback=_called, help="Key of the session to post to.")],
     url: Url = None,
     key: Key = None,
-    preset: Annotated[str | None, typer.Option(help="Configure the session with this preset first.")] = None,
-    config: Annotated[str | None, typer.Option(metavar="JSON", help="Configure the session so first.")] = None,
+    preset: Annotated[str | None, typer.Option(help="Preset to set on the session first.")] = None,
+    config: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Config to set on the session first; overrides --preset.")
+    ] = None,
     wait: Annotated[
-        int, typer.Option(min=0, max=60_000, metavar="MS", help="Let the memory catch up after each turn.")
+        int,
+        typer.Option(
+            min=0, max=60_000, metavar="MS", help="Milliseconds to wait after each turn for the memory to become idle."
+        ),
     ] = 2_000,
 ) -> None:
-    """Post a conversation turn by turn, ask for the context after each, and tell what the memory made of it."""
+    """Post a conversation turn by turn, get the context after each turn, and report what the memory did."""
     wanted = session_config(preset=preset, config=config)
     with _one_line_errors():
         from app.replay.client import Service
@@ -254,7 +268,7 @@ def replay(
 
 @commands.command(hidden=True)
 def demo(
-    url: Annotated[str | None, typer.Argument(help="A running service; one is started where none answers.")] = None,
+    url: Annotated[str | None, typer.Argument(help="URL of a running service; started if none answers.")] = None,
     key: Key = None,
     session: Annotated[str, typer.Option(callback=_called, help="Key of the session to post to.")] = "demo",
 ) -> None:
