@@ -34,7 +34,7 @@ from app.sessions.schemas import Key
 DEFAULT_TYPE = "application/octet-stream"
 BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 PAYLOAD, SENT = {BYTES: BINARY}, {DEFAULT_TYPE: BINARY}  # a client sends the type that the document names
-HANDLE = {"headers": {"Artifact-Handle": {"description": "Of the version", "schema": {"type": "string"}}}}
+HANDLE = {"headers": {"Artifact-Handle": {"description": "Handle of the version", "schema": {"type": "string"}}}}
 
 ARTIFACTS_PATH = "/sessions/{key}/artifacts"
 ARTIFACT_PATH = ARTIFACTS_PATH + "/{name}"
@@ -52,13 +52,13 @@ def _service(request: Request) -> ArtifactService:
     status_code=201,
     operation_id="putArtifact",
     responses=problem_responses(412, 413)
-    | {200: {"model": ArtifactOut, "description": "The newest version holds these bytes already"}},
+    | {200: {"model": ArtifactOut, "description": "The newest version already holds these bytes"}},
     openapi_extra={"requestBody": {"required": True, "content": SENT}},
 )
 async def put_artifact(
     key: Key, name: Name, tenant: Tenant, expected: Expected, request: Request, response: Response
 ) -> ArtifactOut:
-    """Keep the body's bytes as a new immutable version; the Content-Type, which may be any, is kept with them."""
+    """Store the request body as a new immutable version, together with its Content-Type (any type)."""
     media_type = _media_type(request.headers.get("content-type", DEFAULT_TYPE))
     content = await request.body()
     artifact, created = await _service(request).put(
@@ -76,11 +76,11 @@ async def put_artifact(
     | {
         200: {"description": "The bytes", "content": PAYLOAD} | HANDLE,
         206: {"description": "The bytes of the range", "content": PAYLOAD} | HANDLE,
-        304: {"description": "The caller has them: If-None-Match"} | HANDLE,
+        304: {"description": "Not modified: the caller's `If-None-Match` is current"} | HANDLE,
     },
 )
 async def get_artifact(key: Key, name: Name, tenant: Tenant, request: Request, version: Version = None) -> Response:
-    """The bytes of a version, whole or a `Range` of them, with their Content-Type and their sha256 as the ETag."""
+    """Get the bytes of a version, or a `Range` of them, with their Content-Type and their SHA-256 as the ETag."""
     service = _service(request)
     artifact = await service.get(tenant=tenant, key=key, name=name, version=version)
     headers = _headers(artifact, key)
@@ -99,7 +99,7 @@ async def get_artifact(key: Key, name: Name, tenant: Tenant, request: Request, v
 async def list_artifacts(
     key: Key, tenant: Tenant, request: Request, limit: Limit = PAGE_DEFAULT, cursor: Cursor = None
 ) -> ArtifactPage:
-    """Page through the newest versions: by name, and then the large parts of messages, by their place in the log."""
+    """Page through the newest versions: artifacts by name, then large message parts by their place in the log."""
     found = await _service(request).page(
         tenant=tenant, key=key, after=_after(cursor, request.url.path), limit=limit + 1
     )
@@ -121,7 +121,7 @@ async def list_versions(
 @router.post(ARTIFACT_PATH + "/grep", operation_id="grepArtifact", responses=problem_responses(413))
 @needs(Access.READ)
 async def grep_artifact(key: Key, name: Name, body: Sent[GrepIn], tenant: Tenant, request: Request) -> GrepOut:
-    """The lines of a text that match a pattern, without loading it."""
+    """Find the lines of a text artifact that match a pattern, without downloading it."""
     artifact, found = await _service(request).grep(
         tenant=tenant, key=key, name=name, asked=body, sharer=sharer_of(request)
     )
@@ -139,7 +139,7 @@ async def grep_artifact(key: Key, name: Name, body: Sent[GrepIn], tenant: Tenant
 async def delete_artifact(
     key: Key, name: Name, tenant: Tenant, expected: Expected, request: Request
 ) -> ArtifactDeletedOut:
-    """Delete every version. A later one of this name goes on counting, so that a handle never means other bytes."""
+    """Delete every version. Version numbers continue afterwards, so a handle never refers to other bytes."""
     deleted = await _service(request).delete(tenant=tenant, key=key, name=name, expected=expected)
     return ArtifactDeletedOut(session=key, name=name, deleted=deleted)
 

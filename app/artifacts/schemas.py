@@ -22,22 +22,22 @@ MEDIA_TYPE_CHARS_MAX = 200
 
 Name = Annotated[
     str,
-    Path(pattern=KEY_PATTERN, description="`message:SEQ:PART` is a part of a message"),
+    Path(pattern=KEY_PATTERN, description="Name of the artifact; `message:SEQ:PART` names a part of a message"),
     AfterValidator(in_a_path),
 ]
-Version = Annotated[int | None, Query(ge=1, le=NUMBER_MAX, description="Default: the newest")]
+Version = Annotated[int | None, Query(ge=1, le=NUMBER_MAX, description="Version number; default: the newest")]
 
 
 class ArtifactOut(BaseModel):
-    """One version; its bytes never change."""
+    """One version of an artifact; its bytes never change."""
 
     session: str
     name: str
     version: int
-    handle: str = Field(description="How a context refers to it")
+    handle: str = Field(description="Reference to this version, as contexts show it")
     media_type: str
-    size: int = Field(description="In bytes")
-    sha256: str
+    size: int = Field(description="Size in bytes")
+    sha256: str = Field(description="SHA-256 of the bytes, in hexadecimal")
     created_at: datetime
 
 
@@ -49,15 +49,17 @@ class ArtifactPage(BaseModel):
 class GrepIn(Body):
     model_config = ConfigDict(strict=True)
 
-    pattern: str = Field(min_length=1, max_length=PATTERN_CHARS_MAX, description="A regular expression of RE2's syntax")
-    limit: int = Field(MATCHES_DEFAULT, ge=1, le=MATCHES_MAX, description="Lines at most")
-    neighbours: int = Field(NEIGHBOURS_DEFAULT, ge=0, le=NEIGHBOURS_MAX, description="Lines before and after each")
+    pattern: str = Field(min_length=1, max_length=PATTERN_CHARS_MAX, description="Regular expression in RE2 syntax")
+    limit: int = Field(MATCHES_DEFAULT, ge=1, le=MATCHES_MAX, description="Maximum number of matching lines returned")
+    neighbours: int = Field(
+        NEIGHBOURS_DEFAULT, ge=0, le=NEIGHBOURS_MAX, description="Number of lines returned before and after each match"
+    )
     ignore_case: bool = False
-    version: int | None = Field(None, ge=1, le=NUMBER_MAX, description="Default: the newest")
+    version: int | None = Field(None, ge=1, le=NUMBER_MAX, description="Version number; default: the newest")
 
 
 class MatchOut(BaseModel):
-    """A line that matches, by its number from 1; of a long line the piece around the match."""
+    """A matching line and its number, from 1; a long line is cut to the piece around the match."""
 
     line: int
     text: str
@@ -71,11 +73,11 @@ class GrepOut(BaseModel):
     version: int
     handle: str
     matches: list[MatchOut]
-    truncated: bool = Field(description="More lines match")
+    truncated: bool = Field(description="true: more lines match than `limit`")
 
 
 class ArtifactDeletedOut(BaseModel):
-    """Receipt: how many versions were deleted, 0 where there was nothing of this name."""
+    """Receipt: the number of versions deleted; 0 if there was no artifact of this name."""
 
     session: str
     name: str

@@ -16,7 +16,9 @@ from app.kit.problems import problem_responses
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import SESSION_KEY, Key
 
-NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "The caller has it: If-None-Match"}}
+NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
+    304: {"description": "Not modified: the caller's `If-None-Match` is current"}
+}
 
 router = APIRouter(route_class=Guarded, tags=["context"], responses=problem_responses(404, 422, 503))
 
@@ -44,7 +46,7 @@ async def _usual_post(request: Request) -> Response | None:
 @router.get("/sessions/{key}/context", operation_id="getContext", response_model=ContextOut, responses=NOT_MODIFIED)
 @usually(_usual_get)
 async def get_context(key: Key, tenant: Tenant, request: Request, query: Annotated[ContextQuery, Query()]) -> Response:
-    """What the agent's next call should see. Never waits for a model; a session never seen is empty."""
+    """Compile the context for the agent's next call. Never waits for a model; an unknown session is empty."""
     found = await _service(request).context(tenant=tenant, key=key, query=query)
     return _answer(found, request)
 
@@ -64,7 +66,7 @@ async def post_context(
     query: Annotated[ContextQuery, Query()],
     body: Annotated[Sent[ContextIn], Body()] = NOTHING,
 ) -> Response:
-    """The same, with the caller's own system prompt, knowledge and messages. Without a body it is the same as GET."""
+    """Compile the context with the caller's own system prompt, knowledge and messages. Same as GET without a body."""
     size = body_bytes(request.headers)
     found = await _service(request).context(tenant=tenant, key=key, query=query, body=body, body_bytes=size)
     return _answer(found, request)
@@ -75,10 +77,12 @@ async def get_diff(
     key: Key,
     tenant: Tenant,
     request: Request,
-    from_version: Annotated[int | None, Query(ge=0, le=SEQ_MAX, description="Default: the one before")] = None,
-    to_version: Annotated[int | None, Query(ge=0, le=SEQ_MAX, description="Default: the newest")] = None,
+    from_version: Annotated[
+        int | None, Query(ge=0, le=SEQ_MAX, description="Earlier version; default: the one before `to_version`")
+    ] = None,
+    to_version: Annotated[int | None, Query(ge=0, le=SEQ_MAX, description="Later version; default: the newest")] = None,
 ) -> DiffOut:
-    """What entered the context and what left it between two versions of the log, regardless of budgets."""
+    """List what entered and left the context between two versions of the log, regardless of budgets."""
     found = await _service(request).diff(tenant=tenant, key=key, since=from_version, until=to_version)
     return diff_out(found, key)
 

@@ -15,62 +15,70 @@ class HealthOut(BaseModel):
 
 
 class StandingOut(BaseModel):
+    """The memories of one status."""
+
     status: MemoryStatus
-    memories: int
-    pending_tokens: int = Field(description="Not observed yet")
-    oldest_seconds: float = Field(description="Age of the oldest message not observed yet")
+    memories: int = Field(description="Number of memories")
+    pending_tokens: int = Field(description="Tokens of messages not yet observed")
+    oldest_seconds: float = Field(description="Age in seconds of the oldest message not yet observed")
 
 
 class AgeOut(BaseModel):
-    below_seconds: float | None = Field(description="Null: older than all")
-    pending_tokens: int = Field(description="Of the memories whose oldest message not observed yet is so old")
+    below_seconds: float | None = Field(description="Upper bound of the age in seconds; null: no bound")
+    pending_tokens: int = Field(
+        description="Unobserved tokens of the memories whose oldest unobserved message is of this age"
+    )
 
 
 class QueueOut(BaseModel):
-    """The memories that have something to do or to wait for, with what they have not observed."""
+    """The memories with work to do or to wait for, and their unobserved messages."""
 
-    complete: bool = Field(description="False: there are more than were looked at")
-    memories: list[StandingOut] = Field(description="Of each status that there is, but for idle below all thresholds")
+    complete: bool = Field(description="false: there are more memories than were examined")
+    memories: list[StandingOut] = Field(
+        description="One entry per status that occurs; idle memories below all thresholds are not counted"
+    )
     ages: list[AgeOut]
-    late_seconds: float = Field(description="For how long the first has been due that nobody has claimed; 0: none is")
+    late_seconds: float = Field(description="Seconds for which the first unclaimed memory has been due; 0: none is due")
 
 
 class FailingOut(BaseModel):
-    """A cause for which steps fail, of memories that have not recovered."""
+    """A cause of failing steps, with the memories that have not recovered from it."""
 
     step: str
     kind: str
-    message: str = Field(description="Of the memory that failed most often")
-    memories: int
-    attempts: int = Field(description="The most in a row")
+    message: str = Field(description="Error message of the memory with the most failures")
+    memories: int = Field(description="Number of memories")
+    attempts: int = Field(description="Most consecutive failures of one memory")
     last_at: datetime
-    next_at: datetime = Field(description="When the first of them is tried again")
-    sessions: list[str] = Field(description="Some of them, those that failed most often first")
+    next_at: datetime = Field(description="Time of the first retry among them")
+    sessions: list[str] = Field(description="Keys of some of the sessions, those with the most failures first")
 
 
 class TenantSpendingOut(BaseModel):
     day: date
-    rung: Rung = Field(description="Of the tenant alone: a session may stand further down by a cap of its own")
+    rung: Rung = Field(description="Degree of saving by the tenant's caps alone; a session's own cap may call for more")
     tenant: AccountOut
 
 
 class ModelRoleOut(BaseModel):
-    """Who does a part of the work. Of calls tells this process, from its start; `null`: there was none."""
+    """A model role. Its calls are those of this process since its start; null: there was none."""
 
     role: str = Field(examples=["observer"])
     provider: str
     model: str
     small_model: str | None
-    circuit: Circuit | None = Field(description="Null: built in, it calls nobody")
-    failures: int = Field(description="Of the provider, in a row")
-    next_try_seconds: float | None = Field(description="While the circuit is open")
-    last_error: str | None = Field(description="The kind of the last call to the provider that failed")
-    last_error_seconds: float | None
-    answered_seconds: float | None = Field(description="Since the provider last answered")
+    circuit: Circuit | None = Field(
+        description="State of the provider's circuit breaker; null: the role is built in and calls no provider"
+    )
+    failures: int = Field(description="Consecutive failures of the provider")
+    next_try_seconds: float | None = Field(description="Seconds until the next call while the circuit is open")
+    last_error: str | None = Field(description="Kind of the provider's last failure")
+    last_error_seconds: float | None = Field(description="Seconds since the provider's last failure")
+    answered_seconds: float | None = Field(description="Seconds since the provider last replied")
 
 
 class ConnectionsOut(BaseModel):
-    """To the database; `waiting` are those who wait for one."""
+    """Connections to the database; `waiting` counts requests for one."""
 
     size: int
     in_use: int
@@ -79,38 +87,43 @@ class ConnectionsOut(BaseModel):
 
 
 class IndexingOut(BaseModel):
-    sessions: int = Field(description="That wait to be indexed, as far as this process knows")
-    looked: int = Field(description="Of those, how many were looked at")
-    messages: int = Field(description="That the index lacks of these")
+    sessions: int = Field(description="Number of sessions waiting to be indexed, as far as this process knows")
+    looked: int = Field(description="Number of those sessions that were examined")
+    messages: int = Field(description="Number of unindexed messages in the examined sessions")
 
 
 class VectorsOut(BaseModel):
-    sessions: int = Field(description="That wait for vectors, as far as this process knows")
-    messages: int | None = Field(description="That lacked one when all sessions had last been looked at; null: not yet")
+    sessions: int = Field(description="Number of sessions waiting for vectors, as far as this process knows")
+    messages: int | None = Field(
+        description="Number of messages without a vector at the last sweep over all sessions; null: none is"
+        " complete yet"
+    )
 
 
 class ProcessOut(BaseModel):
-    """Of the process that was asked, for all tenants."""
+    """State of the process that answers, for all tenants."""
 
     name: str
     roles: list[ModelRoleOut]
     connections: ConnectionsOut
     indexing: IndexingOut
-    vectors: VectorsOut | None = Field(description="Null: recall is by words alone")
+    vectors: VectorsOut | None = Field(description="null: recall searches by words alone")
 
 
 class OverviewOut(BaseModel):
-    """What of the tenant waits, works and fails, and with an admin key how the process is that answers."""
+    """Queue, failures and spending of the tenant; with an admin key also the state of the answering process."""
 
     at: datetime
     queue: QueueOut
     failing: list[FailingOut]
-    spending: TenantSpendingOut | None = Field(description="Null where no cap is set: nothing is counted by day")
-    process: ProcessOut | None = Field(description="With an admin key, or in local mode")
+    spending: TenantSpendingOut | None = Field(description="null: no cap is set, so daily spending is not counted")
+    process: ProcessOut | None = Field(description="Only with an admin key, or in local mode")
 
 
 class ReadyOut(BaseModel):
     status: str
-    database: str = Field(description="Which database is in use")
-    migration: str | None = Field(description="The last migration of the database")
-    known: str = Field(description="The last that this version has: a lower number where a newer version has migrated")
+    database: str = Field(description="Database in use")
+    migration: str | None = Field(description="Last migration applied to the database")
+    known: str = Field(
+        description="Last migration that this version has; a lower number if a newer version has migrated the database"
+    )

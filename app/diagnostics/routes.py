@@ -42,10 +42,10 @@ health_router = APIRouter(tags=["operation"])  # open without a key
 
 _EVENTS = (
     "appended, due, buffered, activated, reflected, consolidated, compacted, expired, edited, deleted, erased, rebuilt,"
-    " fact_noted, failed: each with `at`, what it is about and the memory's token counts; its `id`, sent back as"
-    " `Last-Event-ID`, goes on after it"
+    " fact_noted, failed: each event has `at`, its subject and the memory's token counts; send its `id` as"
+    " `Last-Event-ID` to continue after it"
 )
-LiveStatus = Annotated[Status | None, Query(description="Only those of this status")]
+LiveStatus = Annotated[Status | None, Query(description="Only notes with this status")]
 
 
 def _service(request: Request) -> DiagnosticsService:
@@ -57,7 +57,9 @@ async def _heard(
     key: Key,
     tenant: Tenant,
     request: Request,
-    last_event_id: Annotated[str | None, Header(max_length=100, description="Goes on after this event")] = None,
+    last_event_id: Annotated[
+        str | None, Header(max_length=100, description="`id` of the last event received; the stream continues after it")
+    ] = None,
     last_heard: Annotated[str | None, Query(alias="lastEventId", max_length=100, include_in_schema=False)] = None,
 ) -> AsyncIterator[AsyncIterator[Event]]:
     # A dependency, so that errors are answered before the stream begins. The parameter is what event-source-polyfill,
@@ -73,15 +75,18 @@ async def _heard(
 
 @router.get("/sessions/{key}/memory", operation_id="getMemory")
 async def get_memory(key: Key, tenant: Tenant, request: Request) -> MemoryOut:
-    """Everything about the memory: status, lease, thresholds, coverage, errors, usage."""
+    """Get the state of the memory: status, lease, thresholds, coverage, errors, usage."""
     return await _service(request).memory(tenant, key)
 
 
 @router.get("/sessions/{key}/memory/log", operation_id="getLog")
 async def get_log(
-    key: Key, tenant: Tenant, request: Request, version: Annotated[int | None, Query(ge=0, le=SEQ_MAX)] = None
+    key: Key,
+    tenant: Tenant,
+    request: Request,
+    version: Annotated[int | None, Query(ge=0, le=SEQ_MAX, description="Default: the newest version")] = None,
 ) -> LogTextOut:
-    """The log as the model sees it, now or at a past version."""
+    """Get the log as the model sees it, now or at a past version."""
     return await _service(request).log(tenant, key, version)
 
 
@@ -89,7 +94,7 @@ async def get_log(
 async def list_versions(
     key: Key, tenant: Tenant, request: Request, limit: Limit = PAGE_DEFAULT, cursor: Cursor = None
 ) -> VersionPage:
-    """Page through the versions of the log, newest first. Each is a past that a context can be asked for."""
+    """Page through the versions of the log, newest first. A context can be compiled as of each."""
     found = await _service(request).versions(
         tenant, key, before=read_cursor(cursor, int, path=request.url.path) or SEQ_MAX, limit=limit + 1
     )
@@ -106,7 +111,7 @@ async def list_observations(
     limit: Limit = PAGE_DEFAULT,
     cursor: Cursor = None,
 ) -> ObservationPage:
-    """Page through the observations, retired ones included, oldest first."""
+    """Page through the observations, including retired ones, oldest first."""
     found = await _service(request).observations(
         tenant, key, after=read_cursor(cursor, int, path=request.url.path) or 0, status=status, limit=limit + 1
     )
@@ -123,7 +128,7 @@ async def list_reflections(
     limit: Limit = PAGE_DEFAULT,
     cursor: Cursor = None,
 ) -> ReflectionPage:
-    """Page through the reflections, retired ones included, oldest first."""
+    """Page through the reflections, including retired ones, oldest first."""
     found = await _service(request).reflections(
         tenant, key, after=read_cursor(cursor, int, path=request.url.path) or 0, status=status, limit=limit + 1
     )
@@ -136,11 +141,13 @@ async def list_runs(
     key: Key,
     tenant: Tenant,
     request: Request,
-    outcome: Annotated[Literal["recorded", "rejected", "failed"] | None, Query()] = None,
+    outcome: Annotated[
+        Literal["recorded", "rejected", "failed"] | None, Query(description="Only calls with this outcome")
+    ] = None,
     limit: Limit = PAGE_DEFAULT,
     cursor: Cursor = None,
 ) -> RunPage:
-    """Page through the calls of the observer and the reflector, newest first."""
+    """Page through the model calls of the observer and the reflector, newest first."""
     found = await _service(request).runs(
         tenant, key, before=read_cursor(cursor, int, path=request.url.path) or SEQ_MAX, outcome=outcome, limit=limit + 1
     )
@@ -157,7 +164,7 @@ async def list_runs(
 async def memory_events(
     heard: Annotated[AsyncIterator[Event], Depends(_heard)],
 ) -> AsyncIterator[ServerSentEvent]:
-    """What happens to the memory, as server-sent events. The stream ends when its key does."""
+    """Stream the memory's events as server-sent events. The stream ends when the API key is no longer valid."""
     async for event in heard:
         yield ServerSentEvent(event=event.name, id=str(event.place), data={"at": event.at, **event.data})
 
@@ -173,42 +180,42 @@ async def _ask(
     return StepAsked(session=key, requested=requested, memory=memory)
 
 
-_ASKED: dict[int | str, dict[str, Any]] = {200: {"model": StepAsked, "description": "Done, with `wait_ms`"}}
+_ASKED: dict[int | str, dict[str, Any]] = {200: {"model": StepAsked, "description": "With `wait_ms`: the step is done"}}
 
 
 @router.post("/sessions/{key}/memory/observe", status_code=202, operation_id="observeNow", responses=_ASKED)
 async def observe_now(key: Key, tenant: Tenant, request: Request, response: Response, wait_ms: WaitMs = 0) -> StepAsked:
-    """Observe all pending messages, whatever the thresholds say."""
+    """Observe all pending messages now, regardless of thresholds."""
     return await _ask(request, response, tenant, key, "observe", wait_ms)
 
 
 @router.post("/sessions/{key}/memory/reflect", status_code=202, operation_id="reflectNow", responses=_ASKED)
 async def reflect_now(key: Key, tenant: Tenant, request: Request, response: Response, wait_ms: WaitMs = 0) -> StepAsked:
-    """Condense all observations, whatever the thresholds say."""
+    """Condense all observations now, regardless of thresholds."""
     return await _ask(request, response, tenant, key, "reflect", wait_ms)
 
 
 @router.post("/sessions/{key}/memory/redrive", status_code=202, operation_id="redriveMemory", responses=_ASKED)
 async def redrive(key: Key, tenant: Tenant, request: Request, response: Response, wait_ms: WaitMs = 0) -> StepAsked:
-    """Try again at once what failed and is backing off or stalled."""
+    """Retry failed steps now that are backing off or stalled."""
     return await _ask(request, response, tenant, key, "redrive", wait_ms)
 
 
 @health_router.get("/healthz", operation_id="getHealth")
 async def healthz() -> HealthOut:
-    """The process is alive."""
+    """Check that the process is alive."""
     return HealthOut(status="ok")
 
 
 @health_router.get("/readyz", operation_id="getReadiness", responses=problem_responses(503))
 async def readyz(request: Request) -> ReadyOut:
-    """The database answers and has the schema this code needs, or a newer one."""
+    """Check that the database answers and has the schema that this version needs, or a newer one."""
     return await readiness(request.app.state.database, request.app.state.database_name)
 
 
 @metrics_router.get("/overview", operation_id="getOverview")
 async def overview(tenant: Tenant, request: Request) -> OverviewOut:
-    """How many of the tenant's memories wait, work and fail; with an admin key also the state of this process."""
+    """Count the tenant's memories that wait, work and fail; with an admin key also show the state of this process."""
     told: Overview = request.app.state.overview
     caller: Caller = request.scope["caller"]
     return await told.told(tenant, of_process=caller.access.covers(Access.ADMIN))
@@ -218,10 +225,10 @@ async def overview(tenant: Tenant, request: Request) -> OverviewOut:
     "/metrics",
     operation_id="getMetrics",
     response_class=PlainTextResponse,
-    responses={200: {"description": "Prometheus's text format"}},
+    responses={200: {"description": "Metrics in the Prometheus text format"}},
 )
 @needs(Access.ADMIN)
 async def metrics(request: Request) -> Response:
-    """Counters of this process, and the backlog of all of them; docs/metrics.md tells what each is."""
+    """Get the counters of this process and the backlog of all processes; docs/metrics.md explains each metric."""
     told: Metrics = request.app.state.metrics
     return Response(await told.text(), media_type=CONTENT_TYPE_LATEST)

@@ -11,19 +11,23 @@ from app.memory.spending import Rung
 
 
 class CursorOut(BaseModel):
-    observed_seq: int
-    buffered_seq: int
-    last_seq: int
-    tail_from_seq: int
+    observed_seq: int = Field(description="`seq` of the last message observed")
+    buffered_seq: int = Field(description="`seq` of the last message observed ahead")
+    last_seq: int = Field(description="`seq` of the newest message")
+    tail_from_seq: int = Field(description="`seq` of the first message of the message tail")
 
 
 class PendingOut(BaseModel):
+    """Messages not yet observed."""
+
     messages: int
     tokens: int
-    seconds: int = Field(description="Age of the oldest message not yet observed")
+    seconds: int = Field(description="Age in seconds of the oldest message not yet observed")
 
 
 class ThresholdsOut(BaseModel):
+    """Thresholds of the memory's steps, in tokens; `consolidate_at` in reflections of one level."""
+
     observe_at: int
     buffer_every: int | None
     reflect_at: int
@@ -46,7 +50,7 @@ class BufferedOut(BaseModel):
 
 
 class IntervalOut(BaseModel):
-    """Messages `from`..`to` and what stands for them."""
+    """Messages `from` to `to`, and what stands for them, such as a note, a summary or the tail."""
 
     first: int = Field(serialization_alias="from", validation_alias="first")
     last: int = Field(serialization_alias="to", validation_alias="last")
@@ -77,7 +81,7 @@ class ErrorOut(BaseModel):
     message: str
     session: str | None = Field(
         None,
-        description="Only where several share the memory, and the step was about one of them",
+        description="Only in a shared memory: key of the session that the step was about",
         exclude_if=lambda found: found is None,
     )
 
@@ -108,7 +112,9 @@ class ActorUsageOut(BaseModel):
     cached_input_tokens: int
     cache_write_tokens: int
     output_tokens: int
-    cost_usd: float | None = Field(description="Of the turns whose model has a known price; null: there is none")
+    cost_usd: float | None = Field(
+        description="US dollars of the turns whose model has a known price; null: there is none"
+    )
     cache_hit_ratio: float | None
 
 
@@ -119,9 +125,9 @@ class UsageOut(BaseModel):
 
 
 class RetentionOut(BaseModel):
-    days: float
+    days: float = Field(description="Age in days at which messages are removed")
     keep: Kept
-    expired_seq: int = Field(description="What was said up to there was removed; 0: nothing was")
+    expired_seq: int = Field(description="`seq` of the last message removed; 0: none was")
 
 
 class CompressionOut(BaseModel):
@@ -136,29 +142,29 @@ class AmountOut(BaseModel):
 
 
 class CapOut(BaseModel):
-    """Per UTC day; null: no cap."""
+    """Spending caps per UTC day; null: no cap."""
 
     tokens: int | None
     cost_usd: float | None
 
 
 class AccountOut(AmountOut):
-    unpriced_tokens: int = Field(description="Of the tokens, those that no price is known for: no dollars are counted")
-    reserved: AmountOut = Field(description="By calls under way, at most")
+    unpriced_tokens: int = Field(description="Tokens of models without a known price, which are not counted in dollars")
+    reserved: AmountOut = Field(description="Maximum amount of the calls in progress")
     cap: CapOut
 
 
 class SpendingOut(BaseModel):
-    """What the memory's model calls cost today, and what gives way because of it."""
+    """Today's spending on the memory's model calls, and the savings that it causes."""
 
     day: date
-    rung: Rung = Field(description="full, small_model, larger_batches, or paused until the next day")
+    rung: Rung = Field(description="full: no saving; small_model; larger_batches; paused: no call until the next day")
     session: AccountOut
     tenant: AccountOut
 
 
 class MemoryOut(BaseModel):
-    """Everything about one memory: where it stands, what it covers, what it cost."""
+    """State, coverage and usage of one memory."""
 
     session: str
     scope: str
@@ -181,9 +187,9 @@ class MemoryOut(BaseModel):
     last_observer_run: LastRunOut | None
     last_reflector_run: LastRunOut | None
     usage: UsageOut
-    spending: SpendingOut | None = Field(description="Null where no cap is set: nothing is counted by day")
+    spending: SpendingOut | None = Field(description="Null: no cap is set, so daily spending is not counted")
     compression: CompressionOut
-    retention: RetentionOut | None = Field(description="Null: what is said stays for ever")
+    retention: RetentionOut | None = Field(description="Null: messages are kept forever")
 
 
 class LogTextOut(BaseModel):
@@ -191,16 +197,16 @@ class LogTextOut(BaseModel):
     version: int
     tokens: int
     chars: int
-    text: str = Field(description="As the model sees it")
+    text: str = Field(description="The log as the model sees it")
 
 
 class VersionOut(BaseModel):
-    """A version of the log: what made it, and where the session stood when it was recorded."""
+    """A version of the log: its cause, and the session's cursor when it was recorded."""
 
     version: int
     cause: str = Field(examples=["observed", "activated", "reflected", "consolidated", "edited", "deleted"])
     at: datetime
-    anchor_date: date = Field(description="Relative dates are told from this day")
+    anchor_date: date = Field(description="Day that the relative dates of this version refer to")
     last_seq: int
     observed_seq: int
     tail_from_seq: int
@@ -211,7 +217,7 @@ class RunOut(BaseModel):
     at: datetime
     kind: str
     session: str | None = Field(
-        description="Whose messages it was about; null where several share the memory and it was of no one of them"
+        description="Key of the session whose messages the call was about; null: in a shared memory, no single session"
     )
     provider: str
     model: str
@@ -227,7 +233,7 @@ class RunOut(BaseModel):
     outcome: str
     error: str | None
     grounded_share: float | None
-    rejected_output: str | None = Field(description="A refused output, kept for inspection")
+    rejected_output: str | None = Field(description="Output of the model that was rejected, kept for inspection")
 
 
 class VersionPage(BaseModel):
@@ -254,7 +260,7 @@ Requested: TypeAlias = Literal["observe", "reflect", "redrive"]
 
 
 class StepAsked(BaseModel):
-    """202: it will be done; 200, with `wait_ms`: what the memory is after it."""
+    """202: the step is scheduled; 200, with `wait_ms`: it is done, and `memory` is the state after it."""
 
     session: str
     requested: Requested

@@ -19,7 +19,7 @@ class Category(StrEnum):
 
 
 class Author(StrEnum):
-    """Whose wording a fact is."""
+    """Who worded a fact."""
 
     CALLER = "caller"
     EXTRACTOR = "extractor"

@@ -37,7 +37,7 @@ def _service(request: Request) -> FactService:
 async def list_facts(
     resource_id: ResourceId, tenant: Tenant, request: Request, query: Annotated[FactQuery, Query()]
 ) -> FactPage:
-    """Page through what is known about a resource, oldest note first. If that is nothing, the list is empty."""
+    """Page through the facts known about a resource, oldest entry first. Empty if there are none."""
     after = read_cursor(query.cursor, int, path=request.url.path) or 0
     wanted = FactFilter(category=query.category, validity=query.validity, at=query.at)
     found = await _service(request).page(tenant, resource_id, wanted, after=after, limit=query.limit + 1)
@@ -49,12 +49,12 @@ async def list_facts(
     FACTS_PATH,
     operation_id="appendFact",
     status_code=201,
-    responses=problem_responses(413) | {200: {"model": FactOut, "description": "It was known already"}},
+    responses=problem_responses(413) | {200: {"model": FactOut, "description": "The fact was already stored"}},
 )
 async def add_fact(
     resource_id: ResourceId, body: Sent[FactIn], tenant: Tenant, request: Request, response: Response
 ) -> FactOut:
-    """Note a fact by hand. One in the same words that ends at the same time is noted once, whenever it began."""
+    """Add a fact by hand. A fact with the same text and `valid_to` is stored only once, whatever its `valid_from`."""
     fact, created = await _service(request).note(tenant, resource_id, _noted(body))
     response.status_code = 201 if created else 200
     return fact_out(fact, resource_id)
@@ -62,7 +62,7 @@ async def add_fact(
 
 @router.get(FACT_PATH, operation_id="getFact", responses=problem_responses(404))
 async def get_fact(resource_id: ResourceId, fact_id: FactId, tenant: Tenant, request: Request) -> FactOut:
-    """One fact."""
+    """Get one fact."""
     return fact_out(await _service(request).get(tenant, resource_id, fact_id), resource_id)
 
 
@@ -70,20 +70,20 @@ async def get_fact(resource_id: ResourceId, fact_id: FactId, tenant: Tenant, req
 async def edit_fact(
     resource_id: ResourceId, fact_id: FactId, body: Sent[FactPatch], tenant: Tenant, request: Request
 ) -> FactOut:
-    """Correct a fact, or end it by its `valid_to`. What it rests on stays, so it is still erased with that."""
+    """Correct a fact, or end it by setting `valid_to`. Its sources stay, so erasing one of them still erases it."""
     return fact_out(await _service(request).change(tenant, resource_id, fact_id, body.fields()), resource_id)
 
 
 @router.delete(FACT_PATH, operation_id="deleteFact")
 async def delete_fact(resource_id: ResourceId, fact_id: FactId, tenant: Tenant, request: Request) -> DeletedFactsOut:
-    """Delete a fact. What it had replaced is valid again. Not an error if there is no such fact."""
+    """Delete a fact; the fact that it replaced is valid again. Succeeds if there is no such fact."""
     deleted = await _service(request).delete(tenant, resource_id, fact_id)
     return DeletedFactsOut(resource_id=resource_id, deleted=deleted)
 
 
 @router.delete(FACTS_PATH, operation_id="deleteFacts")
 async def delete_facts(resource_id: ResourceId, tenant: Tenant, request: Request) -> DeletedFactsOut:
-    """Delete all facts of a resource. Its sessions stay, and are not read again for facts."""
+    """Delete all facts of a resource. Its sessions stay, and no facts are extracted from them again."""
     deleted = await _service(request).delete(tenant, resource_id)
     return DeletedFactsOut(resource_id=resource_id, deleted=deleted)
 

@@ -15,37 +15,42 @@ from app.sessions.schemas import KEY_PATTERN
 
 CITES_MAX = 100
 
-FactId = Annotated[int, Path(ge=1, le=NUMBER_MAX, description="The fact's number", examples=[7])]
+FactId = Annotated[int, Path(ge=1, le=NUMBER_MAX, description="Id of the fact", examples=[7])]
 SAYS_SOMETHING = r"^[^\x00]*[^\x00\s][^\x00]*$"  # storable, and not of blanks alone
 FactText = Annotated[str, Field(min_length=1, pattern=SAYS_SOMETHING)]
 Seq = Annotated[int, Field(ge=1, le=SEQ_MAX, strict=True)]
 
 
 class CitedIn(Body):
-    """Messages of a session of the resource."""
+    """Messages of one session of the resource."""
 
-    session: str = Field(pattern=KEY_PATTERN)
-    cites: list[Seq] = Field(min_length=1, max_length=CITES_MAX, description="By their `seq`")
+    session: str = Field(pattern=KEY_PATTERN, description="Key of the session")
+    cites: list[Seq] = Field(min_length=1, max_length=CITES_MAX, description="Messages, by their `seq`")
 
 
 class FactIn(Body):
-    text: FactText = Field(description="One sentence that stays true by itself")
-    category: Category = Field(Category.PROFILE, description="Default: profile")
-    trust: Trust = Field(Trust.OPERATOR, description="Whose word it is; a tool's or a stranger's is no preference")
-    valid_from: Time | None = Field(None, description="Default: now")
-    valid_to: Time | None = Field(None, description="Default: until further notice")
+    text: FactText = Field(description="One sentence that is understood without context")
+    category: Category = Field(Category.PROFILE, description="Kind of fact; default: profile")
+    trust: Trust = Field(
+        Trust.OPERATOR,
+        description="Source of the fact; tool and external are refused for a decision, preference or profile",
+    )
+    valid_from: Time | None = Field(None, description="Time from which the fact holds; default: now")
+    valid_to: Time | None = Field(None, description="Time from which the fact no longer holds; default: none")
     sources: list[CitedIn] = Field(
-        default_factory=list, max_length=SOURCES_MAX, description="What it rests on; it is erased with any of these"
+        default_factory=list,
+        max_length=SOURCES_MAX,
+        description="Messages that the fact is based on; erasing one of them erases the fact",
     )
 
 
 class FactPatch(Body):
-    """What is to be other than it is; what is not named, or is null, stays. Only `valid_to` can be null."""
+    """Fields to change; a field that is left out or null stays, except that `valid_to` can be set to null."""
 
     text: FactText | None = None
     category: Category | None = None
     valid_from: Time | None = None
-    valid_to: Time | None = Field(None, description="null: until further notice")
+    valid_to: Time | None = Field(None, description="Time from which the fact no longer holds; null: none")
 
     def fields(self) -> dict[str, Any]:
         given = self.model_dump(include=self.model_fields_set)
@@ -55,21 +60,24 @@ class FactPatch(Body):
 class FactQuery(BaseModel):
     """Filters of a resource's facts."""
 
-    category: Category | None = None
-    validity: Validity = Field(Validity.CURRENT, description="Valid at that time, not any more, or whatever it is")
-    at: Time | None = Field(None, description="The time of `validity`; default: now")
+    category: Category | None = Field(None, description="Only facts of this category")
+    validity: Validity = Field(
+        Validity.CURRENT,
+        description="current: facts that hold at `at`; past: facts that no longer hold; all: every fact",
+    )
+    at: Time | None = Field(None, description="Time at which `validity` is judged; default: now")
     limit: Limit = PAGE_DEFAULT
     cursor: Cursor = None
 
 
 class SourceOut(BaseModel):
-    """What of a session a fact rests on."""
+    """The part of a session that a fact is based on."""
 
     session: str
     from_seq: int
     to_seq: int
     cites: list[int] = Field(description="Messages, by their `seq`")
-    observations: list[int] = Field(description="Notes, by their `id`")
+    observations: list[int] = Field(description="Observations, by their `id`")
 
 
 class FactOut(BaseModel):
@@ -77,12 +85,12 @@ class FactOut(BaseModel):
     resource_id: str
     text: str
     category: Category
-    trust: Trust = Field(description="Whose word it is")
-    author: Author = Field(description="Whose wording: of a caller, or of the memory")
+    trust: Trust = Field(description="Source of the fact")
+    author: Author = Field(description="Who worded the fact: caller, or extractor (the memory)")
     sources: list[SourceOut]
     valid_from: datetime
     valid_to: datetime | None
-    replaced_by: int | None = Field(description="The fact that ended it")
+    replaced_by: int | None = Field(description="Id of the fact that ended this one")
     created_at: datetime
     updated_at: datetime
 
@@ -93,7 +101,7 @@ class FactPage(BaseModel):
 
 
 class DeletedFactsOut(BaseModel):
-    """Receipt: how many facts were deleted, 0 where there was nothing."""
+    """Receipt: the number of facts deleted; 0 if there was none."""
 
     resource_id: str
     deleted: int

@@ -5,11 +5,14 @@ from typing import Annotated
 
 from fastapi import Depends, Header
 
-IF_MATCH = "The `ETag` that is expected; 412 if it is another by now"
+IF_MATCH = "Expected `ETag`; 412 if the current one differs"
 IfMatch = Annotated[str | None, Header(max_length=1_000, description=IF_MATCH)]
 IfNoneMatch = Annotated[
     str | None,
-    Header(max_length=1_000, description="`*`: nothing is there yet; an `ETag`: it is another by now; else 412"),
+    Header(
+        max_length=1_000,
+        description="`*`: only if nothing is stored yet; an `ETag`: only if the current one differs; else 412",
+    ),
 ]
 
 

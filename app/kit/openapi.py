@@ -16,17 +16,17 @@ from app.kit.problems import Problem
 
 DESCRIPTION = "Observational memory for agents: POST messages after each turn, GET a compiled context before the next."
 TAGS = {
-    "sessions": "Conversations: append to them, read and configure them.",
-    "artifacts": "Payloads kept by name, in immutable versions.",
-    "recall": "What was ever said, found again.",
-    "context": "What the agent's next call should see.",
-    "state": "Values beside a conversation, and the templates they are put into.",
-    "facts": "What is known of a resource for longer than a session.",
-    "memory": "What is remembered, how it stands, and what it cost.",
-    "operation": "For load balancers and monitors.",
+    "sessions": "Conversations: append messages, read and configure them.",
+    "artifacts": "Named payloads in immutable versions.",
+    "recall": "Search of past messages, notes and facts.",
+    "context": "The compiled context for the agent's next model call.",
+    "state": "Values stored beside a conversation, and templates that use them.",
+    "facts": "Facts about a resource that outlive a session.",
+    "memory": "Observations, reflections, their state and their cost.",
+    "operation": "Health, metrics and overview, for load balancers and monitoring.",
 }
 # An operation names its scope in the list that OpenAPI 3.1 reserves for the roles of a scheme.
-BEARER = {"type": "http", "scheme": "bearer", "description": "A key; not needed in local mode"}
+BEARER = {"type": "http", "scheme": "bearer", "description": "API key; not needed in local mode"}
 REF = "#/components/schemas/{model}"
 BYTES = "*/*"  # the media type of a payload of any type
 

@@ -11,32 +11,35 @@ from app.kit.conditions import IF_MATCH
 
 TEXT = {"type": "string"}
 ASKED: Mapping[int, Mapping[str, str]] = {
-    HTTPStatus.NOT_MODIFIED: {"if-none-match": "The `ETag` of what the caller has; 304 if it is that still"},
+    HTTPStatus.NOT_MODIFIED: {"if-none-match": "`ETag` of the caller's copy; 304 if it is still current"},
     HTTPStatus.PRECONDITION_FAILED: {"if-match": IF_MATCH},
     HTTPStatus.PARTIAL_CONTENT: {
-        "range": "The bytes that are wanted, as `bytes=0-99`; of several ranges the whole is answered",
-        "if-range": "The `ETag` of the bytes of which the range is wanted; the whole if it is another by now",
+        "range": "Range of bytes to return, such as `bytes=0-99`; several ranges return the whole",
+        "if-range": "`ETag` that the range refers to; if it is no longer current, the whole is returned",
     },
 }
 """Request headers, by the status that they can lead to."""
 
 HEADERS: Mapping[str, dict[str, Any]] = {
-    "Accept-Encoding": {"description": "What a body may be encoded as", "required": True, "schema": TEXT},
+    "Accept-Encoding": {"description": "Encodings accepted for a request body", "required": True, "schema": TEXT},
     "Content-Range": {
-        "description": "Which bytes of how many, as `bytes 0-99/1234`; of a 416 their number alone",
+        "description": "Range returned and total size, such as `bytes 0-99/1234`; with 416 the total size alone",
         "required": True,
         "schema": TEXT,
     },
-    "ETag": {"description": "For `If-None-Match`", "required": True, "schema": TEXT},
+    "ETag": {"description": "Entity tag, for `If-None-Match`", "required": True, "schema": TEXT},
     "Key-Scope": {
-        "description": "What the key may do; not in local mode",
+        "description": "Scope of the API key; absent in local mode",
         "schema": {"type": "string", "enum": ["read", "write", "admin"]},
     },
     "RateLimit": {
-        "description": 'Requests that are left, and the seconds until there are all again, as `"key";r=9;t=30`',
+        "description": 'Requests left, and seconds until the quota is full again, such as `"key";r=9;t=30`',
         "schema": TEXT,
     },
-    "RateLimit-Policy": {"description": 'Requests in so many seconds, as `"key";q=10;w=60`', "schema": TEXT},
+    "RateLimit-Policy": {
+        "description": 'Requests allowed per window in seconds, such as `"key";q=10;w=60`',
+        "schema": TEXT,
+    },
     "Retry-After": {"description": "Seconds to wait", "required": True, "schema": {"type": "integer", "minimum": 1}},
     "WWW-Authenticate": {"description": "`Bearer`", "required": True, "schema": TEXT},
 }

@@ -22,7 +22,9 @@ NUMBER_MAX = 2**63 - 1  # of a bigint column
 PAGE_DEFAULT, PAGE_MAX = 50, 500
 
 Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
-Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before")]
+Cursor = Annotated[
+    str | None, Query(max_length=400, description="`next_cursor` of the previous page; default: the first page")
+]
 
 
 def next_cursor(last: int | str, *, path: str) -> str:

@@ -42,19 +42,19 @@ def _controls(request: Request) -> Controls:
 async def edit_observation(
     key: Key, note_id: NoteId, body: Sent[EditIn], tenant: Tenant, request: Request
 ) -> ObservationOut:
-    """Edit an observation. The answer is the one that takes its place in the next version, under a new id."""
+    """Edit an observation. Returns its replacement, which has a new id and enters the log in the next version."""
     return observation_out(await _controls(request).edit(tenant, key, OBSERVATIONS, note_id, body.text), key)
 
 
 @router.delete(OBSERVATIONS_PATH + "/{note_id}", operation_id="deleteObservation", responses=problem_responses(409))
 async def delete_observation(key: Key, note_id: NoteId, tenant: Tenant, request: Request) -> DeletedOut:
-    """Take an observation out of the log. Past versions keep it; its messages are not observed again."""
+    """Delete an observation from the log. Past versions keep it; its messages are not observed again."""
     return _deleted_out(await _controls(request).delete(tenant, key, OBSERVATIONS, note_id), key)
 
 
 @router.delete(OBSERVATIONS_PATH, operation_id="deleteObservations")
 async def delete_observations(key: Key, tenant: Tenant, request: Request) -> DeletedOut:
-    """Take all live observations out of the log, in one version."""
+    """Delete all live observations from the log, in one version."""
     return _deleted_out(await _controls(request).delete(tenant, key, OBSERVATIONS), key)
 
 
@@ -62,28 +62,28 @@ async def delete_observations(key: Key, tenant: Tenant, request: Request) -> Del
 async def edit_reflection(
     key: Key, note_id: NoteId, body: Sent[EditIn], tenant: Tenant, request: Request
 ) -> ReflectionOut:
-    """Edit a reflection. The answer is the one that takes its place in the next version, under a new id."""
+    """Edit a reflection. Returns its replacement, which has a new id and enters the log in the next version."""
     return reflection_out(await _controls(request).edit(tenant, key, REFLECTIONS, note_id, body.text), key)
 
 
 @router.delete(REFLECTIONS_PATH + "/{note_id}", operation_id="deleteReflection", responses=problem_responses(409))
 async def delete_reflection(key: Key, note_id: NoteId, tenant: Tenant, request: Request) -> DeletedOut:
-    """Take a reflection out of the log. The notes that it condensed do not come back."""
+    """Delete a reflection from the log. The notes that it condensed do not come back."""
     return _deleted_out(await _controls(request).delete(tenant, key, REFLECTIONS, note_id), key)
 
 
 @router.delete(REFLECTIONS_PATH, operation_id="deleteReflections")
 async def delete_reflections(key: Key, tenant: Tenant, request: Request) -> DeletedOut:
-    """Take all live reflections out of the log, in one version."""
+    """Delete all live reflections from the log, in one version."""
     return _deleted_out(await _controls(request).delete(tenant, key, REFLECTIONS), key)
 
 
 @session_router.delete("/sessions/{key}/messages/{message_id:path}", operation_id="deleteMessage")
 async def erase_message(key: Key, message_id: MessageId, tenant: Tenant, request: Request) -> ErasedOut:
-    """Erase a message, and what was derived from it, here and in branches. Its place in the log stays.
+    """Erase a message and everything derived from it, in this session and its branches. Its `seq` stays.
 
-    Every note that covers it, or was written in view of one that does, is emptied at once, in past versions too. The
-    other messages of those notes are observed again. A repetition is answered the same, with no rows.
+    Every note that covers the message, or was written by a model that saw such a note, is emptied at once, in past
+    versions too. The other messages of those notes are observed again. Idempotent: a repetition reports no rows.
     """
     erasing: Erasing = request.app.state.erasing
     erased = await erasing.erase(tenant, key, message_id)
@@ -99,9 +99,9 @@ async def erase_message(key: Key, message_id: MessageId, tenant: Tenant, request
 
 @router.post("/sessions/{key}/compact", operation_id="compactSession", responses=problem_responses(409, 413))
 async def compact_session(key: Key, body: Sent[CompactIn], tenant: Tenant, request: Request) -> CompactOut:
-    """Replace the messages up to `up_to_seq` in contexts by a summary, which is shown first; they stay readable.
+    """Replace the messages up to `up_to_seq` in contexts by a summary, shown first. They stay readable by the API.
 
-    Messages that no note covers yet are told by the summary alone: they are no longer observed.
+    Messages that no note covers yet are not observed any more: only the summary tells of them.
     """
     flaw = first_flaw(body.summary)
     if flaw or (body.summary is not None and not body.summary.strip()):
@@ -122,9 +122,9 @@ async def compact_session(key: Key, body: Sent[CompactIn], tenant: Tenant, reque
 async def branch_session(
     key: Key, body: Sent[BranchIn], tenant: Tenant, request: Request, response: Response
 ) -> SessionOut:
-    """Make a new session that is what this one was at a message: its messages, config, memory and artifacts.
+    """Create a session from this one as it was at a message: its messages, config, memory and artifacts.
 
-    No model is called. The state is the present one, because it has no history.
+    Calls no model. State is copied as it is now, because it has no history.
     """
     branching: Branching = request.app.state.branching
     session = await branching.branch(tenant=tenant, key=key, into=body.key, at_seq=body.at_seq)

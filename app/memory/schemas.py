@@ -14,51 +14,58 @@ from app.sessions.schemas import STORABLE_PATTERN, MessageOut
 
 TEXT_CHARACTERS_MAX = 2**18  # read within a tenth of a second; some 65,000 tokens
 
-NoteId = Annotated[int, Path(ge=1, le=SEQ_MAX, description="The note's number", examples=[41])]
+NoteId = Annotated[int, Path(ge=1, le=SEQ_MAX, description="Id of the note", examples=[41])]
 
 
 class EditIn(Body):
     text: str = Field(
         max_length=TEXT_CHARACTERS_MAX,
         pattern=STORABLE_PATTERN,
-        description="The lines that are to stand there: `Date:` headers and bullets, as the note's own `text` has them",
+        description="New text of the note: `Date:` headers and bullets, in the form of the note's own `text`",
     )
 
 
 class CompactIn(Body):
     model_config = ConfigDict(strict=True)
 
-    up_to_seq: int = Field(ge=1, le=SEQ_MAX, description="Moved to the end of a group, and before the newest one")
+    up_to_seq: int = Field(
+        ge=1,
+        le=SEQ_MAX,
+        description="`seq` of the last message to replace; moved to the end of its group, and before the newest group",
+    )
     summary: str | None = Field(
         None,
         min_length=1,
         max_length=TEXT_CHARACTERS_MAX,
-        description="What to show in their place; without it, what no note tells yet is condensed without a model",
+        description="Summary to show in place of the messages; default: messages that no note covers are"
+        " condensed without a model",
     )
 
 
 class CompactOut(BaseModel):
     session: str
-    version: int = Field(description="Of the log, after it")
-    up_to_seq: int = Field(description="The last message that the summary stands for")
+    version: int = Field(description="Version of the log after the compaction")
+    up_to_seq: int = Field(description="`seq` of the last message that the summary replaces")
     summary: MessageOut
 
 
 class DeletedOut(BaseModel):
     session: str
-    version: int = Field(description="Of the log, after it")
-    retired: int = Field(description="How many notes left the log")
+    version: int = Field(description="Version of the log after the deletion")
+    retired: int = Field(description="Number of notes removed from the log")
 
 
 class ErasedOut(BaseModel):
-    """A receipt."""
+    """Receipt of an erased message."""
 
     session: str
     id: str
     seq: int
-    sessions: list[str] = Field(description="The sessions it was erased from: this one, and branches that held it")
-    rows: dict[str, int] = Field(description="Rows emptied, by their tables; summaries are messages too")
-    rebuilding: bool = Field(description="Notes are gone that are being made again, of the other messages")
+    sessions: list[str] = Field(
+        description="Keys of the sessions it was erased from: this one, and branches that had a copy"
+    )
+    rows: dict[str, int] = Field(description="Number of rows emptied, by table; summaries count as messages")
+    rebuilding: bool = Field(description="true: notes were emptied whose other messages are being observed again")
 
 
 class ObservationOut(BaseModel):
@@ -66,12 +73,12 @@ class ObservationOut(BaseModel):
     status: str
     text: str
     items: list[dict[str, Any]]
-    tokens: int
-    message_tokens: int
-    place: int = Field(description="Where in the log it stands: what is oldest is first")
+    tokens: int = Field(description="Tokens of the note's text")
+    message_tokens: int = Field(description="Tokens of the messages that it covers")
+    place: int = Field(description="Position in the log, oldest first")
     from_seq: int
     to_seq: int
-    session: str = Field(description="Whose messages they are, where several share the log")
+    session: str = Field(description="Key of the session whose messages it covers")
     born_version: int | None
     retired_version: int | None
     retired_by: str | None
@@ -86,11 +93,11 @@ class ReflectionOut(BaseModel):
     text: str
     items: list[dict[str, Any]]
     tokens: int
-    source_tokens: int
+    source_tokens: int = Field(description="Tokens of the notes that it condenses")
     from_seq: int
     to_seq: int
     session: str
-    sources: list[int]
+    sources: list[int] = Field(description="Ids of the observations (level 1) or reflections that it condenses")
     born_version: int | None
     retired_version: int | None
     retired_by: str | None

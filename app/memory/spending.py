@@ -21,7 +21,7 @@ TURN = timedelta(seconds=10)
 
 
 class Rung(StrEnum):
-    """How far down the ladder; each holds what stands above it too."""
+    """Degree of saving as spending nears a cap; each rung includes the measures of those before it."""
 
     FULL = "full"
     SMALL_MODEL = "small_model"

@@ -23,7 +23,7 @@ def _service(request: Request) -> RecallService:
 @router.post("/sessions/{key}/recall", operation_id="recallSession", responses=problem_responses(404))
 @needs(Access.READ)
 async def recall_session(key: Key, body: Sent[RecallIn], tenant: Tenant, request: Request) -> RecallOut:
-    """Find what was said in a session, and what was noted of it, however long ago."""
+    """Search a session's messages and notes, and its resource's facts, however old."""
     return recall_out(await _service(request).session(tenant, key, search_of(body)))
 
 
@@ -32,20 +32,23 @@ async def recall_session(key: Key, body: Sent[RecallIn], tenant: Tenant, request
 async def recall_resource(
     resource_id: ResourceId, body: Sent[ResourceRecallIn], tenant: Tenant, request: Request
 ) -> RecallOut:
-    """Find what was said in any session of a resource. If it has none, nothing is found."""
+    """Search the messages and notes of all sessions of a resource, and its facts."""
     return recall_out(await _service(request).resource(tenant, resource_id, search_of(body)))
 
 
 @router.get("/tools", operation_id="listTools")
 async def list_tools(
-    tool_format: Annotated[ToolFormat, Query(alias="format", description="Whose SDK they are handed to")] = "openai",
+    tool_format: Annotated[
+        ToolFormat, Query(alias="format", description="SDK whose tool shape is returned")
+    ] = "openai",
     scope: Annotated[
-        ToolScope, Query(description="resource: of a session that shares its resource's memory")
+        ToolScope,
+        Query(description="session: for a session with its own memory; resource: for one that shares its resource's"),
     ] = "session",
 ) -> ToolsOut:
-    """The tools that let an agent search its own past, for the `tools` of a call.
+    """List the tool definitions with which an agent can search its own past, for the `tools` of a model call.
 
-    `recall` is answered by `POST /sessions/{key}/recall`, or where the memory is shared by `POST
-    /resources/{id}/recall`, and `expand` by `GET /sessions/{key}/messages`, both with the arguments as they are.
+    Answer a call of `recall` by `POST /sessions/{key}/recall` (by `POST /resources/{id}/recall` if the memory is
+    shared), and a call of `expand` by `GET /sessions/{key}/messages`, both with the arguments unchanged.
     """
     return ToolsOut(tools=tools(tool_format, scope))

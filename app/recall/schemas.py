@@ -25,24 +25,30 @@ KINDS: dict[KindIn, HitKind] = {
 
 
 class RecallIn(Body):
-    query: Query = Field(description="Words to find, in any language; a date in it narrows the time")
-    limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX, strict=True)
+    query: Query = Field(description="Text to search for, in any language; a date in it narrows the time range")
+    limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX, strict=True, description="Maximum number of hits")
     kinds: list[KindIn] = Field(
         default=list(KINDS),
         min_length=1,
         max_length=KINDS_MAX,
-        description="What to look for; default: all",
+        description="Kinds of hits to return; default: all",
     )
-    since: Time | None = Field(None, description="Only what was said from then on")
-    until: Time | None = Field(None, description="Only what was said before")
-    now: Time | None = Field(None, description='What "yesterday" is told from; default: the server\'s time')
+    since: Time | None = Field(None, description="Only hits from this time on")
+    until: Time | None = Field(None, description="Only hits before this time")
+    now: Time | None = Field(
+        None, description='Time that relative dates such as "yesterday" refer to; default: the server\'s time'
+    )
     neighbours: int = Field(
-        0, ge=0, le=NEIGHBOURS_MAX, strict=True, description="So many messages before and after each message found"
+        0,
+        ge=0,
+        le=NEIGHBOURS_MAX,
+        strict=True,
+        description="Number of messages returned before and after each message found",
     )
 
 
 class ResourceRecallIn(RecallIn):
-    session: str | None = Field(None, pattern=KEY_PATTERN, description="Only this session of the resource")
+    session: str | None = Field(None, pattern=KEY_PATTERN, description="Search only this session of the resource")
 
 
 class NeighbourOut(BaseModel):
@@ -54,25 +60,25 @@ class NeighbourOut(BaseModel):
 
 class HitOut(BaseModel):
     kind: Literal["message", "observation", "fact"]
-    session: str | None = Field(description="null: a fact that was noted by hand, and rests on no session")
+    session: str | None = Field(description="Key of the session; null: a fact that was added by hand without sources")
     from_seq: int | None
     to_seq: int | None
-    score: float = Field(description="Comparable within one answer only")
+    score: float = Field(description="Relevance; comparable within one response only")
     text: str
     role: str | None
     name: str | None
-    trust: str | None = Field(description="Whose word it is: the user's, the operator's, a tool's or a stranger's")
-    created_at: datetime = Field(description="When it was said; of a fact, since when it is true")
-    cites: list[int] = Field(description="The messages that a note rests on, by their `seq`")
+    trust: str | None = Field(description="Source of the content: user, operator, tool or external")
+    created_at: datetime = Field(description="Time the message was written; of a fact, the time from which it holds")
+    cites: list[int] = Field(description="Messages that a note is based on, by their `seq`")
     neighbours: list[NeighbourOut]
 
 
 class RecallOut(BaseModel):
-    hits: list[HitOut] = Field(description="Best first")
+    hits: list[HitOut] = Field(description="Hits, best first")
 
 
 class ToolsOut(BaseModel):
-    tools: list[dict[str, Any]] = Field(description="As the SDK takes them")
+    tools: list[dict[str, Any]] = Field(description="Tool definitions in the SDK's shape")
 
 
 def search_of(body: RecallIn) -> Search:

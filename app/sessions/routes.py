@@ -96,7 +96,7 @@ async def append_messages(
     idempotency_key: IdempotencyKey = None,
     wait_ms: WaitMs = 0,
 ) -> Response:
-    """Append 1-100 messages: stored once each by id, all or none, with gap-free `seq`."""
+    """Append 1-100 messages, all or none: each is stored once by its id and gets a gap-free `seq`."""
     result, summary = await _service(request).append(
         tenant=tenant,
         key=key,
@@ -117,10 +117,10 @@ async def append_messages(
 async def list_messages(
     key: Key, tenant: Tenant, request: Request, query: Annotated[MessageQuery, Query()]
 ) -> Response:
-    """Page through a session's messages, by `seq`.
+    """Page through the messages of a session by `seq`.
 
-    For one page at most `DAYBOOK_SESSIONS__LOOKED_MAX` messages are examined, so a filtered page may be empty and still
-    have a `next_cursor`. A page ends with the message that brings it to `DAYBOOK_SESSIONS__PAGE_BYTES_MAX`.
+    A page examines at most `DAYBOOK_SESSIONS__LOOKED_MAX` messages, so a filtered page may be empty and still have a
+    `next_cursor`. A page ends with the message that brings it to `DAYBOOK_SESSIONS__PAGE_BYTES_MAX`.
     """
     # A cursor is only valid for the same order of the same session's messages.
     path = f"{request.url.path}?order={query.order}&conversation={query.conversation or key}"
@@ -136,7 +136,7 @@ async def list_messages(
     "/sessions/{key}/messages/{message_id:path}", operation_id="getMessage", responses=problem_responses(404, 410)
 )
 async def get_message(key: Key, message_id: MessageId, tenant: Tenant, request: Request) -> MessageOut:
-    """One message by its id."""
+    """Get one message by its id."""
     return message_out(await _service(request).message(tenant, key, message_id))
 
 
@@ -150,8 +150,8 @@ async def replace_message(
 ) -> MessageOut:
     """Replace a message that no observation covers yet, such as a turn that is being streamed.
 
-    It keeps its `seq`. Contexts show the new content, so a provider's cache is valid only up to it. The same sent
-    again is answered as it is stored, also once an observation covers it.
+    It keeps its `seq`. Contexts show the new content, so a provider's prompt cache holds only up to this message.
+    Repeating the same content returns the stored message, even after an observation covers it.
     """
     replacing: Replacing = request.app.state.replacing
     return message_out(
@@ -169,7 +169,7 @@ async def replace_message(
 async def put_session(
     key: Key, tenant: Tenant, request: Request, response: Response, body: Sent[SessionIn] = NOTHING_OF_SESSION
 ) -> SessionOut:
-    """Create a session, or merge metadata and the memory's config into it. The body may be left out."""
+    """Create a session, or merge metadata and memory config into it. The body is optional."""
     session, created = await _service(request).put(
         tenant=tenant, key=key, resource_id=body.resource_id, config=body.config, metadata=body.metadata
     )
@@ -179,13 +179,13 @@ async def put_session(
 
 @router.get("/sessions/{key}", operation_id="getSession", responses=problem_responses(404))
 async def get_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
-    """One session."""
+    """Get one session."""
     return session_out(await _service(request).get(tenant, key))
 
 
 @router.post("/sessions/{key}/end", operation_id="endSession", responses=problem_responses(404))
 async def end_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
-    """Say that the conversation is over. A repetition is answered the same; the next append continues the session."""
+    """Mark the session as ended. Idempotent; the next append continues the session."""
     ending: Ending = request.app.state.ending
     return session_out(await ending.end(tenant, key))
 
@@ -194,7 +194,7 @@ async def end_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
 async def list_configs(
     key: Key, tenant: Tenant, request: Request, limit: Limit = PAGE_DEFAULT, cursor: Cursor = None
 ) -> ConfigPage:
-    """Page through the changes of a session's config, oldest first: what it became, and from when on."""
+    """Page through the changes of a session's config, oldest first, each with the `seq` it took effect at."""
     after = read_cursor(cursor, int, path=request.url.path) or 0
     found = await _service(request).configs(tenant=tenant, key=key, after=after, limit=limit + 1)
     page, cursor = paged(found, limit, lambda last: last.number, path=request.url.path)
@@ -204,7 +204,7 @@ async def list_configs(
 
 @router.delete("/sessions/{key}", operation_id="deleteSession", responses=problem_responses(404))
 async def delete_session(key: Key, tenant: Tenant, request: Request) -> DeletedSessionOut:
-    """Delete a session with its messages, its memory, its artifacts and its state. The key can be used again."""
+    """Delete a session with its messages, memory, artifacts and state. The key can be used again."""
     receipt = await _deleting(request).session(tenant, key)
     return DeletedSessionOut(session=key, rows=receipt.rows)
 
@@ -221,7 +221,7 @@ async def put_resource(
     response: Response,
     body: Sent[ResourceIn] = NOTHING_OF_RESOURCE,
 ) -> ResourceOut:
-    """Create a resource, or merge metadata and its sessions' shared config into it. The body may be left out."""
+    """Create a resource, or merge metadata and the config of its shared memory into it. The body is optional."""
     resource, created = await _resources(request).put(
         tenant=tenant, resource_id=resource_id, config=body.config, metadata=body.metadata
     )
@@ -231,20 +231,20 @@ async def put_resource(
 
 @router.get("/resources/{resource_id}", operation_id="getResource", responses=problem_responses(404))
 async def get_resource(resource_id: ResourceId, tenant: Tenant, request: Request) -> ResourceOut:
-    """One resource, which was put or has a session."""
+    """Get one resource; 404 unless it was put or has a session."""
     return ResourceOut.model_validate(await _resources(request).get(tenant, resource_id), from_attributes=True)
 
 
 @router.delete("/resources/{resource_id}", operation_id="deleteResource")
 async def delete_resource(resource_id: ResourceId, tenant: Tenant, request: Request) -> DeletedResourceOut:
-    """Delete all sessions of a resource, and its state. Not an error if there is nothing."""
+    """Delete a resource with its sessions, facts and state. Succeeds if there is nothing to delete."""
     receipt = await _deleting(request).resource(tenant, resource_id)
     return DeletedResourceOut(resource_id=resource_id, sessions=receipt.sessions, rows=receipt.rows)
 
 
 @router.get("/sessions", operation_id="listSessions")
 async def list_sessions(tenant: Tenant, request: Request, query: Annotated[SessionQuery, Query()]) -> SessionPage:
-    """Page through the sessions, by key, with the status of each memory."""
+    """Page through the sessions by key, each with the state of its memory."""
     found, last = await _service(request).page(
         tenant,
         resource_id=query.resource_id,

@@ -29,24 +29,33 @@ WAIT_MS_MAX = 60_000
 Name = Annotated[str, Field(pattern=KEY_PATTERN), AfterValidator(in_a_path)]
 Key = Annotated[
     str,
-    Path(pattern=KEY_PATTERN, description="The session's key, chosen by the caller", examples=["s1"]),
+    Path(pattern=KEY_PATTERN, description="Session key, chosen by the caller", examples=["s1"]),
     AfterValidator(in_a_path),
 ]
 ResourceId = Annotated[
     str,
-    Path(pattern=KEY_PATTERN, description="Whose sessions they are", examples=["user-42"]),
+    Path(
+        pattern=KEY_PATTERN,
+        description="Id of the resource, such as the user or project that owns the sessions",
+        examples=["user-42"],
+    ),
     AfterValidator(in_a_path),
 ]
 MessageId = Annotated[str, Path(pattern=MESSAGE_ID_PATTERN, examples=["m-1"]), AfterValidator(in_a_path)]
 IdempotencyKey = Annotated[
     Annotated[str, Field(pattern=IDEMPOTENCY_KEY_PATTERN), AfterValidator(in_a_path_with_more)] | None,
-    Header(description="Gives messages without an id the id `K:<index>`"),
+    Header(
+        description="Messages without an id get the id `K:<index>`, where K is this key, so that a retry stores"
+        " nothing twice"
+    ),
 ]
 # The statuses of the memory, which is a floor above; a test compares them.
 StatusName = Literal[
     "idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"
 ]
-WaitMs = Annotated[int, Query(ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")]
+WaitMs = Annotated[
+    int, Query(ge=0, le=WAIT_MS_MAX, description="Milliseconds to wait for the memory to become idle; 0: do not wait")
+]
 
 
 # The ids that OpenAI's Agents SDK gives every item for which the model's server has none: in Python
@@ -59,17 +68,21 @@ def _own(value: Any) -> Any:
 
 
 class MessageIn(BaseModel):
-    """A message in the neutral shape or as a provider's SDK produces it; fields of those shapes pass as they are."""
+    """A message in Daybook's neutral shape or in that of a provider's SDK, whose other fields are accepted too."""
 
     model_config = ConfigDict(extra="allow")
 
     id: Annotated[
         Annotated[str, Field(pattern=MESSAGE_ID_PATTERN), AfterValidator(in_a_path)] | None, BeforeValidator(_own)
-    ] = Field(None, description="Idempotency key within the session")
-    created_at: Time | None = Field(None, description="When it was said; default: now")
+    ] = Field(None, description="Id of the message and its idempotency key within the session")
+    created_at: Time | None = Field(None, description="Time the message was written; default: now")
     metadata: dict[str, Any] | None = None
-    observe: StrictBool | None = Field(None, description="false: stored and shown, never remembered")
-    trust: Literal["user", "operator", "tool", "external"] | None = None
+    observe: StrictBool | None = Field(
+        None, description="false: the message is stored and shown in contexts, but never observed"
+    )
+    trust: Literal["user", "operator", "tool", "external"] | None = Field(
+        None, description="Source of the content; default by role: user, operator (system, assistant) or tool"
+    )
 
 
 def _no_boolean(value: Any) -> Any:
@@ -83,7 +96,7 @@ Tokens = Annotated[int, Field(ge=0, le=TOKENS_MAX), BeforeValidator(_no_boolean)
 
 
 class UsageIn(BaseModel):
-    """The agent's own last model call: our names, or the SDK's object as it is."""
+    """Token usage of the agent's own last model call: in these names, or the SDK's usage object unchanged."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -96,50 +109,58 @@ class UsageIn(BaseModel):
 
 class AppendIn(Body):
     messages: list[MessageIn] = Field(min_length=1, max_length=MESSAGES_MOST)
-    resource_id: Name | None = Field(None, description="Whose session it is, e.g. a user's id")
-    usage: UsageIn | None = None
+    resource_id: Name | None = Field(None, description="Resource that the session belongs to, such as a user's id")
+    usage: UsageIn | None = Field(None, description="Token usage of the agent's model call for this turn")
 
 
 class MessageQuery(BaseModel):
     """Filters of a session's messages: `after_seq`, `before_seq` and `until` are exclusive, the others are not."""
 
-    after_seq: int = Field(0, ge=0, le=SEQ_MAX)
-    before_seq: int = Field(SEQ_MAX, ge=0, le=SEQ_MAX)
-    from_seq: int = Field(0, ge=0, le=SEQ_MAX, description="The first message: what a note's `#12-15` begins with")
-    to_seq: int = Field(SEQ_MAX, ge=0, le=SEQ_MAX, description="The last message")
-    conversation: str | None = Field(
-        None, pattern=KEY_PATTERN, description="Of the session that a note of a shared memory names: `#monday:12`"
+    after_seq: int = Field(0, ge=0, le=SEQ_MAX, description="Only messages with a greater `seq`")
+    before_seq: int = Field(SEQ_MAX, ge=0, le=SEQ_MAX, description="Only messages with a smaller `seq`")
+    from_seq: int = Field(
+        0, ge=0, le=SEQ_MAX, description="`seq` of the first message, inclusive: 12 for a note's `#12-15`"
     )
-    since: Time | None = None
-    until: Time | None = None
-    kind: Kind | None = None
-    tool: str | None = Field(None, max_length=200, pattern=STORABLE_PATTERN, description="Messages that call this tool")
-    order: Literal["asc", "desc"] = "asc"
+    to_seq: int = Field(
+        SEQ_MAX, ge=0, le=SEQ_MAX, description="`seq` of the last message, inclusive: 15 for a note's `#12-15`"
+    )
+    conversation: str | None = Field(
+        None,
+        pattern=KEY_PATTERN,
+        description="Key of another session that shares this memory, as its notes name it: `monday` for `#monday:12`",
+    )
+    since: Time | None = Field(None, description="Only messages created at this time or later")
+    until: Time | None = Field(None, description="Only messages created before this time")
+    kind: Kind | None = Field(None, description="Only messages of this kind")
+    tool: str | None = Field(
+        None, max_length=200, pattern=STORABLE_PATTERN, description="Only messages that call this tool"
+    )
+    order: Literal["asc", "desc"] = Field("asc", description="Sort order by `seq`")
     limit: Limit = PAGE_DEFAULT
     cursor: Cursor = None
 
 
 class StoredMessage(BaseModel):
     id: str
-    seq: int
+    seq: int = Field(description="Gap-free number of the message in its session, from 1")
     kind: str
     tokens: int
 
 
 class MemorySummary(BaseModel):
-    """Where the memory stands after an append."""
+    """State of the memory after an append."""
 
     status: str
-    pending_tokens: int
-    observe_at: int
-    observation_tokens: int
-    reflect_at: int
+    pending_tokens: int = Field(description="Tokens of messages not yet observed")
+    observe_at: int = Field(description="Pending tokens at which the observer runs")
+    observation_tokens: int = Field(description="Tokens of the live observations")
+    reflect_at: int = Field(description="Observation tokens at which the reflector runs")
 
 
 class AppendOut(BaseModel):
     session: str
     messages: list[StoredMessage]
-    replayed: int = Field(description="How many of the messages had been stored before")
+    replayed: int = Field(description="Number of these messages that were already stored")
     memory: MemorySummary
 
 
@@ -153,35 +174,39 @@ class MessageOut(BaseModel):
     tokens: int
     created_at: datetime
     metadata: dict[str, Any]
-    observe: bool
-    sealed: bool
+    observe: bool = Field(description="false: the memory skips this message")
+    sealed: bool = Field(description="true: an observation covers the message, so it can no longer be replaced")
     trust: str
-    up_to_seq: int | None = Field(description="A summary's: it stands in the place of the messages up to there")
-    erased_at: datetime | None = Field(description="Nothing is left of it but where it stood")
+    up_to_seq: int | None = Field(
+        description="Set on a summary only: contexts show it in place of the messages up to this `seq`"
+    )
+    erased_at: datetime | None = Field(description="Time the message was erased; only its place in the log is left")
 
 
 class MessagePage(BaseModel):
     items: list[MessageOut]
-    next_cursor: str | None
+    next_cursor: str | None = Field(
+        description="Cursor of the next page; null: this is the last. A filtered page may be empty although more follow"
+    )
 
 
-MERGED = "Merged; a null unsets a key, and switches ``buffer_every`` off"
-Metadata = Annotated[dict[str, Any], Field(description="Merged; a null removes its key")]
+MERGED = "Merged into the stored config; a null unsets its key, but switches `buffer_every` off"
+Metadata = Annotated[dict[str, Any], Field(description="Merged into the stored metadata; a null removes its key")]
 
 
 class SessionIn(Body):
-    resource_id: Name | None = None
+    resource_id: Name | None = Field(None, description="Resource that the session belongs to")
     metadata: Metadata = Field(default_factory=dict)
     config: dict[str, Any] = Field(
         default_factory=dict,
-        description=f"The memory's rules for this session. {MERGED}",
+        description=f"Rules of this session's memory. {MERGED}",
     )
 
 
 class ResourceIn(Body):
     config: dict[str, Any] = Field(
         default_factory=dict,
-        description=f"The rules, but for ``scope``, of the memory that its sessions share in resource scope. {MERGED}",
+        description=f"Rules, except `scope`, of the memory that the resource's sessions share. {MERGED}",
     )
     metadata: Metadata = Field(default_factory=dict)
 
@@ -197,12 +222,14 @@ class ResourceOut(BaseModel):
 class BranchIn(Body):
     model_config = ConfigDict(strict=True)
 
-    key: Name = Field(description="The new session's")
-    at_seq: int | None = Field(None, ge=1, le=SEQ_MAX, description="The last message copied; default: the newest")
+    key: Name = Field(description="Key of the new session")
+    at_seq: int | None = Field(
+        None, ge=1, le=SEQ_MAX, description="`seq` of the last message to copy; default: the newest"
+    )
 
 
 class ParentOut(BaseModel):
-    """What a session is a branch of, and its last message that was copied."""
+    """The session that this one was branched from, and the `seq` of the last message copied."""
 
     key: str
     at_seq: int
@@ -221,32 +248,36 @@ class SessionOut(BaseModel):
 
 
 class ListedMemory(MemorySummary):
-    pending_seconds: int = Field(description="Age of the oldest message not yet observed")
+    pending_seconds: int = Field(description="Age in seconds of the oldest message not yet observed")
     last_error: dict[str, Any] | None
 
 
 class ListedSessionOut(SessionOut):
-    """A session in a list, with where its memory stands."""
+    """A session in a list, with the state of its memory."""
 
     memory: ListedMemory
 
 
 class SessionQuery(BaseModel):
-    resource_id: str | None = Field(None, pattern=KEY_PATTERN)
-    status: StatusName | None = Field(None, description="Only those whose memory stands so")
+    resource_id: str | None = Field(None, pattern=KEY_PATTERN, description="Only sessions of this resource")
+    status: StatusName | None = Field(None, description="Only sessions whose memory has this status")
     search: str | None = Field(
-        None, min_length=1, max_length=200, pattern=STORABLE_PATTERN, description="Part of a key, in any case"
+        None,
+        min_length=1,
+        max_length=200,
+        pattern=STORABLE_PATTERN,
+        description="Only sessions whose key contains this text, case-insensitive",
     )
     limit: Limit = PAGE_DEFAULT
     cursor: Cursor = None
 
 
 class ConfigOut(BaseModel):
-    """What a session's config was changed to; before the first change it was empty."""
+    """The session's config after one change; before the first change it was empty."""
 
-    number: int
+    number: int = Field(description="Number of the change, from 1")
     changed_at: datetime
-    from_seq: int = Field(description="The `seq` the next message was to get")
+    from_seq: int = Field(description="`seq` of the first message appended after the change")
     memory_version: int
     config: dict[str, Any]
 
@@ -257,24 +288,25 @@ class ConfigPage(BaseModel):
 
 
 class DeletedSessionOut(BaseModel):
-    """A receipt."""
+    """Receipt of a deleted session."""
 
     session: str
-    rows: dict[str, int] = Field(description="Rows deleted, by their tables")
+    rows: dict[str, int] = Field(description="Number of rows deleted, by table")
 
 
 class DeletedResourceOut(BaseModel):
-    """A receipt."""
+    """Receipt of a deleted resource."""
 
     resource_id: str
-    sessions: int = Field(description="How many sessions were deleted")
-    rows: dict[str, int] = Field(description="Rows deleted, by their tables")
+    sessions: int = Field(description="Number of sessions deleted")
+    rows: dict[str, int] = Field(description="Number of rows deleted, by table")
 
 
 class SessionPage(BaseModel):
     items: list[ListedSessionOut]
     next_cursor: str | None = Field(
-        description="Of a list that is searched, or of one status, a page may have few or no items though more follow"
+        description="Cursor of the next page; null: this is the last. With `search` or `status`, a page may be"
+        " short or empty although more follow"
     )
 
 

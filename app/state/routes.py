@@ -29,7 +29,7 @@ router = APIRouter(route_class=Guarded, tags=["state"], responses=problem_respon
 STATE_PATH = "/sessions/{key}/state"
 READ = problem_responses(412) | {
     200: ETAG,
-    304: {"description": "The caller has it: If-None-Match"},
+    304: {"description": "Not modified: the caller's `If-None-Match` is current"},
 }
 CHANGE = problem_responses(409, 412, 413) | {200: ETAG}
 
@@ -41,21 +41,21 @@ def _service(request: Request) -> StateService:
 
 @router.get(STATE_PATH, operation_id="getState", response_model=Values, responses=READ)
 async def get_state(key: Key, tenant: Tenant, request: Request) -> Response:
-    """All that a session sees: its own values, its resource's (`user:`) and its tenant's (`app:`)."""
+    """Get all values that a session sees: its own, its resource's (`user:`) and its tenant's (`app:`)."""
     state = await _service(request).state(tenant, key)
     return _seen(request, state.values, state.etag)
 
 
 @router.patch(STATE_PATH, operation_id="patchState", response_model=Values, responses=CHANGE)
 async def patch_state(key: Key, body: Values, tenant: Tenant, expected: Expected, request: Request) -> Response:
-    """Set the given names and delete those given as null, all or none."""
+    """Set the given values and delete those given as null: all of them or none."""
     state = await _service(request).patch(tenant=tenant, key=key, values=body, expected=expected)
     return _answer(state.values, state.etag)
 
 
 @router.get(STATE_PATH + "/{name}", operation_id="getStateValue", response_model=Any, responses=READ)
 async def get_value(key: Key, name: StateName, tenant: Tenant, request: Request) -> Response:
-    """One value, as it is."""
+    """Get one value."""
     entry = await _service(request).entry(tenant, key, name)
     return _seen(request, entry.value, entry.etag)
 
@@ -74,14 +74,14 @@ async def put_value(
     expected: Expected,
     request: Request,
 ) -> Response:
-    """Set one value to the JSON that is the body."""
+    """Set one value to the JSON in the request body."""
     entry, created = await _service(request).put(tenant=tenant, key=key, name=name, value=body, expected=expected)
     return _answer(entry.value, entry.etag, status=201 if created else 200)
 
 
 @router.delete(STATE_PATH + "/{name}", operation_id="deleteStateValue", response_model=Values, responses=CHANGE)
 async def delete_value(key: Key, name: StateName, tenant: Tenant, expected: Expected, request: Request) -> Response:
-    """Delete one value and answer the state that is left. Not an error if there is no such value."""
+    """Delete one value and return the remaining state. Succeeds if there is no such value."""
     state = await _service(request).delete(tenant=tenant, key=key, name=name, expected=expected)
     return _answer(state.values, state.etag)
 
@@ -89,7 +89,7 @@ async def delete_value(key: Key, name: StateName, tenant: Tenant, expected: Expe
 @router.post("/templates/lint", operation_id="lintTemplate", responses=problem_responses(413))
 @needs(Access.READ)
 async def lint_template(body: Sent[LintIn], tenant: Tenant, request: Request) -> LintOut:
-    """What is wrong with a template, which names it uses, and from where on they make the cached prefix change."""
+    """Check a template: problems, names used, and the place from which values make the cached prefix change."""
     if not body.template and not body.system:
         raise Invalid.at("/template", "there is nothing to look at: neither a template nor a system")
     found = await _service(request).lint(tenant, body)

@@ -15,13 +15,15 @@ StateName = Annotated[
     str,
     Path(
         pattern=NAME_PATTERN,
-        description="`x` is the session's, `user:x` its resource's, `app:x` the tenant's",
+        description="Name of the value: `x` belongs to the session, `user:x` to its resource, `app:x` to the tenant",
         examples=["user:city"],
     ),
 ]
 Values = dict[str, Any]
 
-ETAG = {"headers": {"ETag": {"description": "For `If-Match` and `If-None-Match`", "schema": {"type": "string"}}}}
+ETAG = {
+    "headers": {"ETag": {"description": "Entity tag, for `If-Match` and `If-None-Match`", "schema": {"type": "string"}}}
+}
 
 
 def _json(value: Any) -> Any:
@@ -46,15 +48,17 @@ Texts = Annotated[_TextList, BeforeValidator(_listed, json_schema_input_type=Tex
 
 
 class LintIn(Body):
-    """What to look at: `template`, `system` as a context takes it, or both, one after the other."""
+    """Texts to check: `template`, `system` as in a context request, or both, `template` first."""
 
     template: Texts = Field(default_factory=list)
     system: Texts = Field(default_factory=list)
-    session: str | None = Field(None, pattern=KEY_PATTERN, description="Whose state the names are looked for in")
+    session: str | None = Field(
+        None, pattern=KEY_PATTERN, description="Key of the session whose state the names are looked up in"
+    )
 
 
 class PlaceOut(BaseModel):
-    """A place in the texts: which of them, and how many characters come before it."""
+    """A place in the texts: index of the text, and number of characters before the place."""
 
     text: int
     position: int
@@ -67,7 +71,9 @@ class FindingOut(PlaceOut):
 
 
 class LintOut(BaseModel):
-    names: dict[Scope, list[str]] = Field(description="The names used, by scope")
-    volatile_from: PlaceOut | None = Field(description="Where the part of the prefix begins that values can change")
+    names: dict[Scope, list[str]] = Field(description="Names used, by scope")
+    volatile_from: PlaceOut | None = Field(
+        description="First place in the prefix whose text depends on a value that can change; null: none"
+    )
     findings: list[FindingOut]
-    omitted: int = Field(description="Findings past the limit (DAYBOOK_STATE__LINT_FINDINGS_MAX)")
+    omitted: int = Field(description="Number of findings not listed, beyond DAYBOOK_STATE__LINT_FINDINGS_MAX")

@@ -30,7 +30,7 @@ _BRACE = lazy_pattern(r"[{}]")
 
 
 class Scope(StrEnum):
-    """Whose a value is: the session's, its resource's, its tenant's; of one request only; or an artifact's text."""
+    """Owner of a value: session, user (its resource), app (its tenant), temp (one request), or artifact (its text)."""
 
     SESSION = "session"
     USER = "user"

@@ -58,12 +58,12 @@ router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_res
     "/resources/{resource_id}/export",
     operation_id="exportResource",
     response_class=StreamingResponse,
-    responses={200: {"content": {NDJSON: {"schema": {"type": "string"}}}, "description": "One JSON object a line"}},
+    responses={200: {"content": {NDJSON: {"schema": {"type": "string"}}}, "description": "One JSON object per line"}},
 )
 async def export_resource(resource_id: ResourceId, tenant: Tenant, request: Request) -> StreamingResponse:
-    """All that is kept of a resource, as JSON lines: a header, its sessions row by row, and an end with their number.
+    """Export a resource as JSON lines: a header, the rows of its sessions, and an end line with their number.
 
-    It is one snapshot, with the bytes of artifacts in base64. If there is nothing, it is a header and an end.
+    The export is one snapshot, with artifact bytes in base64. Without any data it is a header and an end line.
     """
     exporting: Exporting = request.app.state.exporting
     return ExportResponse(await exporting.resource(tenant, resource_id, sharer=sharer_of(request)))
