@@ -14,7 +14,7 @@ class _Group(BaseModel):
 
 
 class ModelSettings(_Group):
-    """Model of the observer or of the reflector; unset fields fall back to the service's PROVIDER and MODEL."""
+    """Settings of the observer or the reflector; those not given are the service's."""
 
     provider: Provider | None = Field(None, description="provider of this role's model; default: PROVIDER")
     model: str | None = Field(

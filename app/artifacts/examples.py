@@ -20,7 +20,9 @@ _PAGE = {"items": [_ARTIFACT], "next_cursor": None}
 _CSV = "city,people\nLisbon,545000\n"
 _PUT: dict[str, Any] = {"csv": {"summary": "A table", "value": _CSV}}
 
-_GREP: dict[str, Any] = {"one": {"summary": "Lines of Lisbon", "value": {"pattern": "^Lisbon,", "neighbours": 1}}}
+_GREP: dict[str, Any] = {
+    "one": {"summary": "Find the lines about Lisbon", "value": {"pattern": "^Lisbon,", "neighbours": 1}}
+}
 _FOUND: dict[str, Any] = {
     "session": "s1",
     "name": "report.csv",

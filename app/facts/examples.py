@@ -20,11 +20,11 @@ _FACT: dict[str, Any] = {
 }
 _ADD: dict[str, Any] = {
     "preference": {
-        "summary": "What the user told somewhere else",
+        "summary": "A preference known from elsewhere",
         "value": {"text": "User prefers a window seat.", "category": "preference"},
     },
     "while": {
-        "summary": "What was so for a time",
+        "summary": "A fact that held for a limited time",
         "value": {
             "text": "User lives in Porto.",
             "category": "profile",
@@ -34,8 +34,8 @@ _ADD: dict[str, Any] = {
     },
 }
 _EDIT: dict[str, Any] = {
-    "words": {"summary": "Other words", "value": {"text": "User prefers an aisle seat."}},
-    "ended": {"summary": "It is true until then", "value": {"valid_to": "2030-01-01T00:00:00Z"}},
+    "words": {"summary": "Change the wording", "value": {"text": "User prefers an aisle seat."}},
+    "ended": {"summary": "End the fact at a time", "value": {"valid_to": "2030-01-01T00:00:00Z"}},
 }
 _DELETED = {"resource_id": "user-42", "deleted": 1}
 

@@ -64,7 +64,7 @@ def _edited(note: dict[str, Any], line: str) -> Examples:
     said = note["items"][0]
     text = note["text"].replace(said["text"], line)
     edited = note | {"id": note["id"] + 1, "text": text, "items": [said | {"text": line}], "born_version": 13}
-    request = {"one": {"summary": "Another place", "value": {"text": text}}}
+    request = {"one": {"summary": "Correct the place", "value": {"text": text}}}
     return Examples(requests=request, answers={200: edited})
 
 
@@ -102,7 +102,7 @@ _COMPACTED: dict[str, Any] = {
 }
 _COMPACT: dict[str, Any] = {
     "given": {
-        "summary": "In the caller's words",
+        "summary": "With the caller's own summary",
         "value": {"up_to_seq": 1, "summary": "The user moved to Lisbon and looks for a flat in Alfama."},
     },
 }

@@ -6,9 +6,9 @@ from app.kit.openapi import Examples
 from app.recall.tools import tools
 
 _ASKED: dict[str, Any] = {
-    "words": {"summary": "Words, in any language", "value": {"query": "Lisbon", "limit": 5}},
+    "words": {"summary": "Search by words, in any language", "value": {"query": "Lisbon", "limit": 5}},
     "time": {
-        "summary": "What was said last May, each with the messages around it",
+        "summary": "Messages from last May, each with its neighbours",
         "value": {"query": "the dentist last May", "kinds": ["messages"], "neighbours": 1},
     },
 }

@@ -40,7 +40,7 @@ _APPEND: dict[str, Any] = {
         },
     },
     "openai": {
-        "summary": "As the OpenAI chat SDK produces it",
+        "summary": "In the shape of the OpenAI chat SDK",
         "value": {
             "messages": [
                 {
@@ -60,13 +60,13 @@ _APPEND: dict[str, Any] = {
 _PUT: dict[str, Any] = {
     "compact": {"summary": "A small memory", "value": {"config": {"preset": "compact"}, "metadata": {"plan": "pro"}}},
     "unset": {
-        "summary": "Back to the service's own",
+        "summary": "Reset to the service's defaults",
         "value": {"config": {"preset": None}, "metadata": {"plan": None}},
     },
 }
 
 _PUT_RESOURCE: dict[str, Any] = {
-    "said": {"summary": "What is said of it", "value": {"metadata": {"plan": "pro"}}},
+    "said": {"summary": "Metadata of the resource", "value": {"metadata": {"plan": "pro"}}},
     "rules": {"summary": "The rules of a shared memory", "value": {"config": {"preset": "compact"}}},
 }
 
@@ -162,7 +162,7 @@ EXAMPLES = {
     "replaceMessage": Examples(
         requests={
             "streamed": {
-                "summary": "A turn grows",
+                "summary": "A streamed turn has grown",
                 "value": {"role": "user", "content": "I moved to Lisbon", "created_at": "2026-08-01T10:00:00Z"},
             }
         },
@@ -172,8 +172,8 @@ EXAMPLES = {
     "listConfigs": Examples(answers={200: {"items": [_CONFIG], "next_cursor": None}}),
     "branchSession": Examples(
         requests={
-            "newest": {"summary": "All there is", "value": {"key": "s1-again"}},
-            "earlier": {"summary": "As it was at a message", "value": {"key": "s1-earlier", "at_seq": 1}},
+            "newest": {"summary": "Copy the whole session", "value": {"key": "s1-again"}},
+            "earlier": {"summary": "Copy up to a message", "value": {"key": "s1-earlier", "at_seq": 1}},
         },
         answers={201: _BRANCH},
     ),

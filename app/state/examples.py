@@ -8,7 +8,7 @@ STATE: dict[str, Any] = {"city": "Lisbon", "user:name": "Ana", "app:brand": "Acm
 
 _PATCH: dict[str, Any] = {
     "set": {"summary": "Set some values", "value": STATE},
-    "delete": {"summary": "Delete one", "value": {"cart": None}},
+    "delete": {"summary": "Delete a value", "value": {"cart": None}},
 }
 _PUT: dict[str, Any] = {
     "text": {"summary": "A text", "value": "Lisbon"},
@@ -16,10 +16,13 @@ _PUT: dict[str, Any] = {
 }
 _LINT: dict[str, Any] = {
     "session": {
-        "summary": "Against a session's state",
+        "summary": "Check against a session's state",
         "value": {"template": "You help customers of {app:brand}. Your tone is {user:tone}.", "session": "s1"},
     },
-    "system": {"summary": "On its own", "value": {"system": ["You help {user:name|the customer}.", "Be brief."]}},
+    "system": {
+        "summary": "Without a session",
+        "value": {"system": ["You help {user:name|the customer}.", "Be brief."]},
+    },
 }
 
 
