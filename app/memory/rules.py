@@ -139,8 +139,8 @@ class Retention(BaseModel):
     days: float = Field(0, ge=0, le=36_500, description="age in days at which messages are removed; 0: never")
     keep: Kept = Field(
         "memory",
-        description="memory: keep the notes of removed messages; nothing: remove them too, and delete a session"
-        " without any newer message",
+        description="memory: notes outlive their messages; nothing: the same, and a session without a message"
+        " for so many days is deleted whole",
     )
 
 
