@@ -476,7 +476,7 @@ class EngineSettings(_Group):
         8,
         ge=1,
         le=100,
-        description="failed attempts at a step after which its memory is stalled and retried every 10 minutes only",
+        description="consecutive failures of a step after which its memory is stalled: retried every 10 minutes only",
     )
     pending_messages_max: int = Field(
         2_000,

@@ -156,7 +156,7 @@ class DecisionOut(BaseModel):
     reason: str
     tokens: int
     returns_with_tokens: int | None = Field(
-        description="Tokens by which its budget would have to grow to show it whole; null: no budget cut it"
+        description="Tokens by which its budget has to grow to show it whole; null: it is whole, or tokens do not help"
     )
 
 
