@@ -88,7 +88,7 @@ class RecallService:
         return await self._best([found], session_term(found.id), search, tenant=tenant, resource_id=found.resource_id)
 
     async def resource(self, tenant: str, resource_id: str, search: Search) -> list[Hit]:
-        """The hits in all sessions of a resource, best first; none for an unknown resource."""
+        """The hits in all sessions of a resource and among its facts, best first; none for an unknown resource."""
         sessions = await self._of_resource(tenant, resource_id, search.session)
         return await self._best(
             sessions, resource_term(tenant, resource_id), search, tenant=tenant, resource_id=resource_id
