@@ -1,7 +1,7 @@
 """Parts of messages as artifacts: the message is the store, and the handle a view of it. Pure.
 
 Nothing is copied at append, so nothing can differ from the message, outlive its erasure, or be missed when it is
-replaced (docs/decisions/0015-parts-are-artifacts-by-name.md).
+replaced (docs/decisions/0015-large-parts-are-artifacts-by-name.md).
 """
 
 from typing import Any, NamedTuple

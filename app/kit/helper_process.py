@@ -2,7 +2,7 @@
 
 It is started for the first work, runs at a lower priority, and ends after a while without work, or when this process
 ends in any way, because that closes its pipe. Why it is not a library's pool:
-docs/decisions/0042-work-beside-requests-has-a-process.md.
+docs/decisions/0042-helper-process.md.
 """
 
 import asyncio
