@@ -196,7 +196,7 @@ class GuardedModel:
             "gen_ai.request.max_tokens": request.max_output_tokens,
         }
         with traced(self._tracer, f"chat {self.name}", kind=SpanKind.CLIENT, attributes=asked) as going:
-            reply = await self._guard.passed(self.provider, partial(self._model.complete, request))
+            reply = await self._guard.passed(self.provider, partial(self._sent, request))
             going.set_attributes(
                 {
                     "gen_ai.response.model": reply.model,
@@ -207,6 +207,11 @@ class GuardedModel:
                 }
             )
         return reply
+
+    async def _sent(self, request: ModelRequest) -> ModelReply:
+        if request.before_sending is not None:
+            await request.before_sending()
+        return await self._model.complete(request)
 
     async def close(self) -> None:
         await self._model.close()

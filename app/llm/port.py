@@ -1,8 +1,9 @@
 """The interface of language models: requests, replies, usage and errors. Nothing here depends on the memory."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from app.kit.json import storable
 
@@ -49,11 +50,17 @@ class Usage:
         return bool(self.input_tokens or self.output_tokens)
 
 
+Check: TypeAlias = Callable[[], Awaitable[None]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
+    """``before_sending``: awaited by the guard once the call may be made; if it raises, nothing is sent."""
+
     system: str
     prompt: str
     max_output_tokens: int
+    before_sending: Check | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic
 
 from app.kit.offload import aside
@@ -13,7 +14,7 @@ from app.memory.means import Means
 from app.memory.model import Call, Draft, ReflectorInput, Role, Source
 from app.memory.narrowing import Narrowing, known_good
 from app.memory.outcomes import BROKE, Outcome, StepFailed
-from app.memory.records import Attempt, Run
+from app.memory.records import Attempt, Lease, Run
 from app.memory.steps import Consolidate, Reflect
 from app.redaction.model import Redact
 from app.sessions.model import Message
@@ -89,17 +90,14 @@ class Calling(Generic[Source]):
     ) -> Draft | None:
         """One call, added to the runs; None if a cap forbids it. Raises StepFailed.
 
-        Also where the lease was lost: what was loaded may have been erased since, and is not sent then.
-
         Its run counts as failed until the caller replaces it by the outcome. The text is redacted at once, for a model
         may write secrets that it was not shown, and in a thread, for an operator's hook may be slow.
         """
-        if not await self.means.store.holds(attempt.lease):
-            raise StepFailed(Outcome.STALE, "the lease was lost")
         redact = self.means.redaction.of(attempt.loaded.tenant)
         started = time.perf_counter()
         try:
-            draft = await self.means.charging.paid(attempt.lease, attempt.loaded, self.role, source)
+            held = partial(self._held, attempt.lease)
+            draft = await self.means.charging.paid(attempt, self.role, source, held)
         except ModelError as error:
             latency = round((time.perf_counter() - started) * 1000)
             call = Call(
@@ -116,6 +114,11 @@ class Calling(Generic[Source]):
             return None
         attempt.runs.append(_failed(kind, draft.call, BROKE, from_seq=from_seq, to_seq=to_seq))
         return replace(draft, text=await _redacted(draft.text, redact))
+
+    async def _held(self, lease: Lease) -> None:
+        """Raises StepFailed if the lease is lost: what was loaded may have been erased since, and is not sent then."""
+        if not await self.means.store.holds(lease):
+            raise StepFailed(Outcome.STALE, "the lease was lost")
 
 
 def _shown(source: Source) -> tuple[Message, ...]:

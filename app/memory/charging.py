@@ -7,9 +7,9 @@ from dataclasses import replace
 from uuid import UUID
 
 from app.kit.db import Database
-from app.llm.port import ModelError, Usage
+from app.llm.port import Check, ModelError, Usage
 from app.memory.model import Draft, Role, Source
-from app.memory.records import Lease, Standing
+from app.memory.records import Attempt, Standing
 from app.memory.spending import Accounts, Allowance, Amount, Caps, Rung, allowance, amount
 from app.memory.spending_store import SpendingStore
 
@@ -29,40 +29,35 @@ class Charging:
         """What was spent today by a memory and its tenant, or by the tenant alone; None if no cap is set."""
         return await self._store.accounts(memory_id, tenant) if self.caps.are_set else None
 
-    async def paid(
-        self,
-        lease: Lease,
-        standing: Standing,
-        role: Role[Source],
-        source: Source,
-    ) -> Draft | None:
-        """One call; None if it was not made, because a cap forbids it or the lease was taken over.
+    async def paid(self, attempt: Attempt, role: Role[Source], source: Source, before_sending: Check) -> Draft | None:
+        """One call; None if a cap forbids it.
 
-        Raises what the call does. A call that is cancelled, or whose process dies, leaves its reservation behind,
-        which ends with the lease.
+        Raises what the call or ``before_sending`` does. A call that is not made because of that, or is cancelled, or
+        whose process dies, leaves its reservation behind, which ends with the lease.
         """
         expected = amount(await role.estimate(source)) if self.caps.are_set else Amount()
         if not expected.tokens:
-            return await role.draft(source)
-        rung = await self._reserve(lease, standing, expected)
+            return await role.draft(source, before_sending)
+        rung = await self._reserve(attempt, expected)
         if rung is Rung.PAUSED:
             return None
         try:
-            draft = await role.draft(replace(source, small_model=rung is not Rung.FULL))
+            draft = await role.draft(replace(source, small_model=rung is not Rung.FULL), before_sending)
         except ModelError as error:
-            await self._charge(lease, standing, error.usage)
+            await self._charge(attempt, error.usage)
             raise
-        await self._charge(lease, standing, draft.call.usage)
+        await self._charge(attempt, draft.call.usage)
         return draft
 
-    async def _reserve(self, lease: Lease, standing: Standing, expected: Amount) -> Rung:
+    async def _reserve(self, attempt: Attempt, expected: Amount) -> Rung:
+        memory = attempt.loaded
         async with self._database.tx() as tx:
-            allowed = allowance(self.caps, await self._store.lock(tx, standing.memory_id, standing.tenant))
-            if allowed.rung is Rung.PAUSED or not await self._store.reserve(tx, lease, standing.tenant, expected):
-                return Rung.PAUSED
+            allowed = allowance(self.caps, await self._store.lock(tx, memory.memory_id, memory.tenant))
+            if allowed.rung is not Rung.PAUSED:
+                await self._store.reserve(tx, attempt.lease, memory.tenant, expected)
         return allowed.rung
 
-    async def _charge(self, lease: Lease, standing: Standing, usage: Usage) -> None:
+    async def _charge(self, attempt: Attempt, usage: Usage) -> None:
         spent = amount(usage)
         unpriced = spent.tokens if usage.cost_usd is None else 0
-        await self._store.charge(lease, standing.tenant, spent, unpriced_tokens=unpriced)
+        await self._store.charge(attempt.lease, attempt.loaded.tenant, spent, unpriced_tokens=unpriced)

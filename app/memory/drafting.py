@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Generic
 
-from app.llm.port import UNHEARD, Model, ModelError, ModelRequest, Stop, Usage
+from app.llm.port import UNHEARD, Check, Model, ModelError, ModelRequest, Stop, Usage
 from app.llm.prices import estimated, reckoned, unanswered
 from app.memory.model import Call, Draft, Source
 from app.memory.prompts import Prompt
@@ -53,11 +53,12 @@ class ModelRole(ABC, Generic[Source]):
     def question(source: Source) -> Question:
         """Pure, and called in a thread."""
 
-    async def draft(self, source: Source) -> Draft:
-        """Raises ModelError if there is no answer, or a refusal."""
+    async def draft(self, source: Source, before_sending: Check | None = None, /) -> Draft:
+        """Raises ModelError if there is no answer, or a refusal; and what ``before_sending`` raises."""
         question = await self._asked(source)
         model = self._small_model if source.small_model else self._model
-        return await _drafted(model, question.request, prompt_version=question.instructions.version)
+        request = replace(question.request, before_sending=before_sending)
+        return await _drafted(model, request, prompt_version=question.instructions.version)
 
     async def _asked(self, source: Source) -> Question:
         # In a thread: a source may hold megabytes, and counting them would hold up every other request.

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from app.llm.port import Usage
+from app.llm.port import Check, Usage
 from app.memory.rules import OBSERVER_OUTPUT_TOKENS, TOOLS, ToolTokens
 from app.sessions.model import Message, Trust
 
@@ -306,7 +306,8 @@ class Role(Protocol[Source_contra]):
     @property
     def name(self) -> str: ...
 
-    async def draft(self, source: Source_contra) -> Draft: ...
+    async def draft(self, source: Source_contra, before_sending: Check, /) -> Draft:
+        """``before_sending`` as in ``ModelRequest``; a role that calls no model does not await it."""
 
     async def estimate(self, source: Source_contra) -> Usage:
         """An upper estimate of a draft's usage; zero if no model is called."""

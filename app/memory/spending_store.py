@@ -40,7 +40,6 @@ INSERT INTO spending (memory_id, day, tenant, reserved_epoch, reserved_tokens, r
 SELECT id, {TODAY}, $2::text, lease_epoch, $4::bigint, $5::float8 FROM memories WHERE id = $1 AND lease_epoch = $3
 ON CONFLICT (memory_id, day) DO UPDATE SET reserved_epoch = excluded.reserved_epoch,
   reserved_tokens = excluded.reserved_tokens, reserved_usd = excluded.reserved_usd
-RETURNING true
 """  # noqa: S608 - our own expression
 
 # Earlier days are deleted: ``runs`` has the cost of each call. If the memory was deleted meanwhile, only its tenant is
@@ -75,10 +74,9 @@ class SpendingStore:
         await tx.execute(LOCK_DAY, tenant)
         return _accounts_of(await tx.fetchrow(ACCOUNTS, memory_id, tenant))
 
-    async def reserve(self, tx: Tx, lease: Lease, tenant: str, estimate: Amount) -> bool:
-        """Reserve what a call may cost. False, and nothing is reserved, if the lease was taken over."""
-        arguments = (lease.memory_id, tenant, lease.epoch, estimate.tokens, estimate.cost_usd)
-        return await tx.fetchval(RESERVE, *arguments) is not None
+    async def reserve(self, tx: Tx, lease: Lease, tenant: str, estimate: Amount) -> None:
+        """Reserve what a call may cost; nothing if the lease was taken over."""
+        await tx.execute(RESERVE, lease.memory_id, tenant, lease.epoch, estimate.tokens, estimate.cost_usd)
 
     async def charge(self, lease: Lease, tenant: str, spent: Amount, *, unpriced_tokens: int) -> None:
         """Replace what a call had reserved by what it cost."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from app.kit.helper_process import ProcessLost
 from app.kit.tokens import text_tokens
-from app.llm.port import ModelError, Provider, Usage
+from app.llm.port import Check, ModelError, Provider, Usage
 from app.memory.extractive.observer import observations
 from app.memory.extractive.roles import ExtractiveReflector
 from app.memory.model import Call, Draft, ObserverInput, ReflectorInput
@@ -84,7 +84,8 @@ class FatedObserver:
     def __init__(self, script: Script) -> None:
         self._script = script
 
-    async def draft(self, source: ObserverInput) -> Draft:
+    async def draft(self, source: ObserverInput, before_sending: Check, /) -> Draft:
+        await before_sending()
         fate = await self._script.next()
         log, *_ = observations(source, count=text_tokens).partition("<current-task>")
         text = log + _seen(source)
@@ -102,7 +103,8 @@ class FatedReflector:
         self._script = script
         self._reflector = ExtractiveReflector(count=text_tokens)
 
-    async def draft(self, source: ReflectorInput) -> Draft:
+    async def draft(self, source: ReflectorInput, before_sending: Check, /) -> Draft:
+        await before_sending()
         fate = await self._script.next()
         return _spoiled(replace(await self._reflector.draft(source), call=CALL), fate)
 

@@ -97,6 +97,20 @@ async def test_after_several_failures_in_a_row_no_call_passes_until_the_time_is_
     assert await model.complete(REQUEST) == REPLY
 
 
+async def test_a_call_that_is_not_to_be_sent_any_more_is_not_made_and_leaves_the_probe_to_the_next() -> None:
+    async def refuse() -> None:
+        raise LookupError
+
+    clock = Clock()
+    played, model = guarded(*[OVERLOADED] * 3, clock=clock)
+    await fail(model, 3)
+    clock.now += 30
+    with pytest.raises(LookupError):
+        await model.complete(replace(REQUEST, before_sending=refuse))
+    assert played.calls == 3
+    assert await model.complete(REQUEST) == REPLY
+
+
 async def test_a_failed_probe_opens_the_circuit_again() -> None:
     clock = Clock()
     played, model = guarded(*[OVERLOADED] * 4, clock=clock)

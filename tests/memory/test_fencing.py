@@ -1,5 +1,6 @@
 """Law 7: whoever's lease was taken over writes nothing. What takes a lease is found, so a new one is asked."""
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -10,20 +11,22 @@ import pytest
 
 from app.kit.db import Database, DatabaseConfig, Tx
 from app.kit.tokens import text_tokens
-from app.llm.port import Usage
+from app.llm.guard import Guard, GuardConfig, GuardedModel
+from app.llm.port import ModelReply, ModelRequest, Provider, Stop, Usage
 from app.memory import locking_store
 from app.memory.calling import Calling
 from app.memory.changing.rebuilding import Rebuilding
 from app.memory.charging import Charging
 from app.memory.extractive.roles import ExtractiveObserver
 from app.memory.means import Means
-from app.memory.model import Call, Draft, ObserverInput
+from app.memory.model import ObserverInput
+from app.memory.observer import ModelObserver
 from app.memory.observing import Observing
 from app.memory.outcomes import Outcome, StepFailed
 from app.memory.queue_store import QueueStore
 from app.memory.records import Attempt, Gap, Lease
 from app.memory.rules import Rules
-from app.memory.spending import Amount, Cap, Caps
+from app.memory.spending import Account, Amount, Cap, Caps, amount
 from app.memory.spending_store import SpendingStore
 from app.memory.steps import Request, Wait
 from app.memory.store import MemoryStore
@@ -43,7 +46,6 @@ UNFENCED = {
 }
 
 USAGE = Usage(input_tokens=10, output_tokens=5)
-CALL = Call(provider="scripted", model="scripted", prompt_version="", usage=USAGE, latency_ms=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,49 +184,78 @@ async def test_what_was_erased_since_it_was_loaded_is_not_observed_again_and_bre
         await rebuilding.run(Attempt(lease=scene.held, loaded=erased, rules=rules))
 
 
-class CountingObserver:
-    name = CALL.provider
+class Crowded(Guard):
+    """A guard with one place, which tells that a call asks for it."""
+
+    def __init__(self) -> None:
+        super().__init__(GuardConfig(concurrency=1))
+        self.asked = asyncio.Event()
+
+    async def passed(self, *args: Any, **kwargs: Any) -> Any:
+        self.asked.set()
+        return await super().passed(*args, **kwargs)
+
+
+class CountingModel:
+    provider, name, reasoning_tokens, output_tokens_max = Provider.SCRIPTED, "counting", 0, None
     asked = 0
 
-    async def draft(self, _source: ObserverInput) -> Draft:
+    async def complete(self, _request: ModelRequest) -> ModelReply:
         self.asked += 1
-        return Draft(text="", call=CALL)
+        return ModelReply(text="", stop=Stop.END, usage=USAGE, model=self.name)
 
-    async def estimate(self, _source: ObserverInput) -> Usage:
-        return USAGE
+    async def close(self) -> None:
+        """Nothing to close."""
 
 
-async def test_a_model_is_not_asked_by_a_worker_whose_lease_was_taken_over(scene: Scene) -> None:
-    """What it has in view may have been erased by who took the lease."""
+def calling_of(scene: Scene, guard: Guard, model: CountingModel, caps: Caps) -> Calling[ObserverInput]:
+    charging = Charging(database=scene.database, store=SpendingStore(scene.database), caps=caps)
+    means = Means(database=scene.database, store=MemoryStore(scene.database), charging=charging)
+    return Calling(name="observer", role=ModelObserver(GuardedModel(model, guard)), means=means)
+
+
+async def attempt_of(scene: Scene, lease: Lease) -> Attempt:
+    """An attempt under the lease, with the memory as the worker loaded it that has it now."""
     store = MemoryStore(scene.database)
-    charging = Charging(database=scene.database, store=SpendingStore(scene.database), caps=Caps())
-    observer = CountingObserver()
-    means = Means(database=scene.database, store=store, charging=charging)
-    calling = Calling(name="observer", role=observer, means=means)
     standing = await store.look(scene.held)
     assert standing is not None
     memory = await store.load(scene.held, standing)
     assert memory is not None
-    stale, held = (
-        Attempt(lease=lease, loaded=memory, rules=Rules.resolve({}, {})) for lease in (scene.stale, scene.held)
-    )
+    return Attempt(lease=lease, loaded=memory, rules=Rules.resolve({}, {}))
+
+
+async def test_a_model_is_not_asked_by_a_worker_whose_lease_was_taken_over_while_it_waited_for_a_place(
+    scene: Scene,
+) -> None:
+    """What it has in view may have been erased by who took the lease."""
+    guard, model = Crowded(), CountingModel()
+    calling, attempt = calling_of(scene, guard, model, Caps()), await attempt_of(scene, scene.held)
+
+    await guard.places.acquire()
+    waiting = asyncio.create_task(calling.draft(attempt, ObserverInput(messages=()), kind="observe"))
+    await guard.asked.wait()
+    async with scene.database.connection() as connection:
+        await connection.execute("UPDATE memories SET lease_epoch = nextval('lease_epochs')")
+    guard.places.release()
+    with pytest.raises(StepFailed) as raised:
+        await waiting
+    assert (raised.value.kind, model.asked) == (Outcome.STALE, 0)
+
+    async with scene.database.connection() as connection:
+        await connection.execute("UPDATE memories SET lease_epoch = $1", scene.held.epoch)
+    assert await calling.draft(attempt, ObserverInput(messages=()), kind="observe") is not None
+    assert model.asked == 1
+
+
+async def test_what_a_worker_whose_lease_was_taken_over_does_not_ask_costs_and_reserves_nothing(scene: Scene) -> None:
+    model, caps = CountingModel(), Caps(tenant=Cap(tokens=1_000_000))
+    calling, source = calling_of(scene, Crowded(), model, caps), ObserverInput(messages=())
+    spending = SpendingStore(scene.database)
 
     with pytest.raises(StepFailed):
-        await calling.draft(stale, ObserverInput(messages=()), kind="observe")
-    assert observer.asked == 0
-    assert await calling.draft(held, ObserverInput(messages=()), kind="observe") is not None
-    assert observer.asked == 1
-
-
-async def test_a_model_is_not_paid_for_what_a_worker_whose_lease_was_taken_over_would_ask(scene: Scene) -> None:
-    """It would have reserved nothing, so that others might pass the cap by it, and could record nothing."""
-    caps = Caps(tenant=Cap(tokens=1_000_000))
-    charging = Charging(database=scene.database, store=SpendingStore(scene.database), caps=caps)
-    memory = await MemoryStore(scene.database).look(scene.held)
-    assert memory is not None
-    observer = CountingObserver()
-
-    assert await charging.paid(scene.stale, memory, observer, ObserverInput(messages=())) is None
-    assert observer.asked == 0
-    assert await charging.paid(scene.held, memory, observer, ObserverInput(messages=())) is not None
-    assert observer.asked == 1
+        await calling.draft(await attempt_of(scene, scene.stale), source, kind="observe")
+    assert model.asked == 0
+    assert (await spending.accounts(scene.held.memory_id, "default")).tenant == Account()
+    await calling.draft(await attempt_of(scene, scene.held), source, kind="observe")
+    assert model.asked == 1
+    assert (await spending.accounts(scene.held.memory_id, "default")).tenant.spent == amount(USAGE)

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from app.kit.tokens import text_tokens
-from app.llm.port import ModelError, Provider, Usage
+from app.llm.port import Check, ModelError, Provider, Usage
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict, tokens_of
 from app.memory.log import render
@@ -204,7 +204,7 @@ class ScriptedReflector:
         self.asked: list[ReflectorInput] = []
         self._logs = list(logs)
 
-    async def draft(self, source: ReflectorInput) -> Draft:
+    async def draft(self, source: ReflectorInput, _before_sending: Check, /) -> Draft:
         self.asked.append(source)
         log = self._logs[len(self.asked) - 1]
         if log == DOWN:
@@ -238,22 +238,15 @@ class Purse:
         self._calls = calls
 
     async def paid(
-        self, _lease: Lease, _loaded: Any, role: Role[ReflectorInput], source: ReflectorInput
+        self, _attempt: Attempt, role: Role[ReflectorInput], source: ReflectorInput, before_sending: Check
     ) -> Draft | None:
         self._calls -= 1
-        return await role.draft(source) if self._calls >= 0 else None
-
-
-class Held:
-    """Has the lease that every memory here is held by."""
-
-    async def fetchval(self, *_: Any) -> int:
-        return 1
+        return await role.draft(source, before_sending) if self._calls >= 0 else None
 
 
 def reflecting(reflector: ScriptedReflector, purse: Any = None) -> Reflecting:
-    """Only its thinking is asked for here, which asks the database for the lease alone."""
-    database: Any = Held()
+    """Only its thinking is asked for here, which needs no database."""
+    database: Any = None
     caps = Caps(observing=True, reflecting=True)
     charging = purse or Charging(database=database, store=SpendingStore(database), caps=caps)
     return Reflecting(Means(database=database, store=MemoryStore(database), charging=charging), reflector)

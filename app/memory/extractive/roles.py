@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Generic
 
 from app.kit.offload import aside
-from app.llm.port import Provider, Usage
+from app.llm.port import Check, Provider, Usage
 from app.memory.extractive.extractor import extracts
 from app.memory.extractive.observer import observations
 from app.memory.extractive.reflector import reflections
@@ -30,7 +30,7 @@ class Extractive(Generic[Source]):
     async def estimate(self, _source: Source) -> Usage:
         return FREE
 
-    async def draft(self, source: Source) -> Draft:
+    async def draft(self, source: Source, _before_sending: Check | None = None, /) -> Draft:
         started = time.monotonic()
         text = await aside(self.reply, source, count=self.count)
         elapsed = round((time.monotonic() - started) * 1000)
