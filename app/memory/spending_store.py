@@ -42,8 +42,8 @@ ON CONFLICT (memory_id, day) DO UPDATE SET reserved_epoch = excluded.reserved_ep
   reserved_tokens = excluded.reserved_tokens, reserved_usd = excluded.reserved_usd
 """  # noqa: S608 - our own expression
 
-# Earlier days are deleted: ``runs`` has the cost of each call. If the memory was deleted meanwhile, only its tenant is
-# charged: a later memory with its key is another one.
+# Earlier days are deleted: ``runs`` has the cost of each call. If the memory was deleted meanwhile, its row with what
+# the call had reserved is gone, and only its tenant is charged: a later memory with its key is another one.
 CHARGE = f"""/* charge */
 WITH past AS (DELETE FROM spending WHERE memory_id = $1 AND day < {TODAY}),
 past_of_tenant AS (DELETE FROM tenant_spending WHERE tenant = $2 AND day < {TODAY}),
@@ -54,7 +54,8 @@ day AS (
   RETURNING t.day
 )
 INSERT INTO spending AS s (memory_id, day, tenant, tokens, cost_usd, unpriced_tokens)
-SELECT m.id, day, $2, $4, $5, $6 FROM day, memories m WHERE m.id = $1
+SELECT r.memory_id, day.day, $2, $4, $5, $6 FROM day, spending r WHERE r.memory_id = $1
+ORDER BY r.day DESC LIMIT 1 FOR UPDATE OF r
 ON CONFLICT (memory_id, day) DO UPDATE SET tokens = s.tokens + excluded.tokens,
   cost_usd = s.cost_usd + excluded.cost_usd, unpriced_tokens = s.unpriced_tokens + excluded.unpriced_tokens,
   reserved_epoch = nullif(s.reserved_epoch, $3)

@@ -203,14 +203,17 @@ async def test_what_a_call_under_way_has_reserved_is_nobody_elses(
     assert [memory["cursor"]["observed_seq"] for memory in done] == [OBSERVE_AT, OBSERVE_AT]
 
 
+@pytest.mark.parametrize("is_made_anew", [False, True])
 async def test_what_a_call_cost_whose_session_was_deleted_is_its_tenants_alone(
-    start_service: StartService, models: ModelServer, database_url: str, provider: str
+    start_service: StartService, models: ModelServer, database_url: str, provider: str, is_made_anew: bool
 ) -> None:
     models.fail_next(Fault.HANG)
     async with start_service(provider=provider, memory=MEMORY, caps={"tenant_tokens_per_day": 10**9}) as service:
         await service.append(KEY, *talk(1, OBSERVE_AT))
         assert await asyncio.to_thread(models.wait_for_requests, 1)
         assert (await service.client.delete(f"/sessions/{KEY}")).status_code == 200
+        if is_made_anew:
+            await service.append(KEY, *talk(1, 1))
         models.release()
         assert await until(partial(days_spent, database_url), lambda days: days[1] > 0) == (0, 1)
 

@@ -15,6 +15,7 @@ from app.llm.guard import Guard, GuardConfig, GuardedModel
 from app.llm.port import ModelReply, ModelRequest, Provider, Stop, Usage
 from app.memory import locking_store
 from app.memory.calling import Calling
+from app.memory.changing import parting_store
 from app.memory.changing.rebuilding import Rebuilding
 from app.memory.charging import Charging
 from app.memory.extractive.roles import ExtractiveObserver
@@ -259,3 +260,29 @@ async def test_what_a_worker_whose_lease_was_taken_over_does_not_ask_costs_and_r
     await calling.draft(await attempt_of(scene, scene.held), source, kind="observe")
     assert model.asked == 1
     assert (await spending.accounts(scene.held.memory_id, "default")).tenant.spent == amount(USAGE)
+
+
+async def test_a_memory_is_not_charged_that_is_being_deleted(scene: Scene) -> None:
+    """Another one may get its key, and with it the same id."""
+    spending, memory = SpendingStore(scene.database), scene.held.memory_id
+    async with scene.database.tx() as tx:
+        await spending.reserve(tx, scene.held, "default", amount(USAGE))
+    async with scene.database.tx() as tx:
+        await parting_store.forget(tx, [memory])
+        charging = asyncio.create_task(spending.charge(scene.held, "default", amount(USAGE), unpriced_tokens=0))
+        while not await tx.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            await asyncio.sleep(0)
+    await charging
+
+    accounts = await spending.accounts(memory, "default")
+    assert (accounts.session, accounts.tenant.spent) == (Account(), amount(USAGE))
+
+
+async def test_a_call_that_a_day_ends_in_is_charged_on_the_next_day(scene: Scene) -> None:
+    spending, memory = SpendingStore(scene.database), scene.held.memory_id
+    async with scene.database.tx() as tx:
+        await spending.reserve(tx, scene.held, "default", amount(USAGE))
+        await tx.execute("UPDATE spending SET day = day - 1")
+    await spending.charge(scene.held, "default", amount(USAGE), unpriced_tokens=0)
+
+    assert (await spending.accounts(memory, "default")).session.spent == amount(USAGE)
