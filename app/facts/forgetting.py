@@ -43,11 +43,14 @@ def of_session(session: UUID) -> Callable[[Source], bool]:
     return lambda source: source.session_id == session
 
 
-def of_message(session: UUID, seq: int, *, derived_from: int) -> Callable[[Source], bool]:
-    """A test for sources that rest on a message: a caller cites it, or an extractor read as far as ``derived_from``."""
+def of_message(session: UUID, seq: int) -> Callable[[Source], bool]:
+    """A test for sources that rest on a message: a caller cites it, or an extractor read as far as it.
+
+    An extractor that was shown a note of the message has read as far, because it is shown whole notes.
+    """
     return lambda source: (
         source.session_id == session
-        and (seq in source.cites if source.text is None or _is_reworded(source) else source.to_seq >= derived_from)
+        and (seq in source.cites if source.text is None or _is_reworded(source) else source.to_seq >= seq)
     )
 
 

@@ -81,21 +81,18 @@ class Dropped:
     corrections: tuple[Correction, ...]
 
 
-async def forget_message(
-    tx: Tx, session: UUID, seq: int, *, derived_from: int, noted_until: datetime | None = None
-) -> int:
-    """Remove, for good, what rests on an erased message, or on what was derived from it (from a seq on).
+async def forget_message(tx: Tx, session: UUID, seq: int, *, noted_until: datetime | None = None) -> int:
+    """Remove, for good, what rests on an erased message, or on what was derived from it.
 
     Facts noted after ``noted_until`` stay. Messages that were read with it are read again when the session is. Answers
     how many facts were deleted or changed. The caller holds the session's lock, here and below.
     """
-    is_gone = of_message(session, seq, derived_from=derived_from)
-    return await _reread(tx, session, is_gone, changed_seq=seq, noted_until=noted_until)
+    return await _reread(tx, session, of_message(session, seq), changed_seq=seq, noted_until=noted_until)
 
 
 async def forget_from(tx: Tx, session: UUID, seq: int) -> None:
     """Remove what was taken from messages from ``seq`` on, as that one was replaced; they are read again."""
-    await _reread(tx, session, of_message(session, seq, derived_from=seq), since=seq, changed_seq=seq)
+    await _reread(tx, session, of_message(session, seq), since=seq, changed_seq=seq)
     await rereading_store.allow(tx, session, seq)
 
 

@@ -50,15 +50,14 @@ def test_what_a_caller_noted_in_the_memory_s_words_keeps_these_and_no_others() -
     told = fact(1, source(A, text="First words."), source(B, text="Other words."), source(B, cites=(9,), text=None))
     left = replace(told, sources=told.sources[1:])
     assert without([told], of_session(A)).changed == (left,)
-    assert without([told], of_message(B, 9, derived_from=99)).changed == (replace(told, sources=told.sources[:2]),)
+    assert without([told], of_message(B, 9)).changed == (replace(told, sources=told.sources[:2]),)
 
 
 def test_what_a_caller_cites_goes_with_it_alone_and_what_was_derived_with_all_that_it_saw() -> None:
     noted, derived = fact(1, source(cites=(2, 9), text=None), author=Author.CALLER), fact(2, source(cites=(5,)))
-    cases = {(2, 2): (1, 2), (3, 3): (2,), (9, 9): (1,), (9, 5): (1, 2), (6, 6): ()}
-    for (seq, derived_from), gone in cases.items():
-        assert without([noted, derived], of_message(A, seq, derived_from=derived_from)).deleted == gone
-    assert without([noted, derived], of_message(B, 2, derived_from=1)) == Left(deleted=(), changed=())
+    for seq, gone in {2: (1, 2), 3: (2,), 9: (1,), 6: ()}.items():
+        assert without([noted, derived], of_message(A, seq)).deleted == gone
+    assert without([noted, derived], of_message(B, 2)) == Left(deleted=(), changed=())
 
 
 def test_what_was_read_anew_takes_only_what_was_derived_of_it() -> None:
@@ -70,12 +69,12 @@ def test_what_was_read_anew_takes_only_what_was_derived_of_it() -> None:
 
 def test_what_a_caller_has_reworded_goes_with_what_it_cites_and_with_nothing_that_was_read_beside_it() -> None:
     reworded = fact(1, source(cites=(5,), text=""), author=Author.CALLER)
-    for gone in (of_message(A, 5, derived_from=1), of_session(A)):
+    for gone in (of_message(A, 5), of_session(A)):
         assert without([reworded], gone).deleted == (1,)
-    for beside in (of_message(A, 2, derived_from=1), derived_since(A, 5), of_session(B)):
+    for beside in (of_message(A, 2), derived_since(A, 5), of_session(B)):
         assert without([reworded], beside) == Left(deleted=(), changed=())
     of_all = replace(reworded, sources=(replace(reworded.sources[0], cites=()),))  # its model cited nothing
-    assert without([of_all], of_message(A, 2, derived_from=1)).deleted == (1,)
+    assert without([of_all], of_message(A, 2)).deleted == (1,)
 
 
 def test_what_replaced_facts_leaves_is_valid_as_long_as_what_replaced_it() -> None:

@@ -81,8 +81,7 @@ class Erasing:
         blanked = await erasing_store.blank(tx, copy.memory_id, place=tainted.place)
         summaries = await erasing_store.blank_summaries(tx, copy)
         outputs = await erasing_store.forget_outputs(tx, copy.memory_id, since=copy.ingested_at)
-        derived_from = copy.seq if tainted.from_seq is None else tainted.from_seq
-        facts = await forgetting_store.forget_message(tx, copy.session_id, copy.seq, derived_from=derived_from)
+        facts = await forgetting_store.forget_message(tx, copy.session_id, copy.seq)
         messages = summaries if copy.kind is Kind.SUMMARY else 1 + summaries  # the first of which it is itself
         rows.update(blanked.rows, messages=messages, runs=outputs, facts=facts)
         return await mend(
@@ -99,9 +98,7 @@ class Erasing:
         """Erase what a summary or an earlier fact tells of a message that retention removed and no note tells of."""
         locked = await locking_store.lock(tx, copy.session_id, copy.key)
         summaries = await erasing_store.blank_summaries(tx, copy)
-        facts = await forgetting_store.forget_message(
-            tx, copy.session_id, copy.seq, derived_from=copy.seq, noted_until=copy.removed_at
-        )
+        facts = await forgetting_store.forget_message(tx, copy.session_id, copy.seq, noted_until=copy.removed_at)
         rows.update(messages=summaries, facts=facts)
         if not summaries:
             return False

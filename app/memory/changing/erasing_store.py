@@ -16,7 +16,6 @@ from app.sessions.wire import content_hash
 
 TAINTED = """/* tainted */
 SELECT min(ordinal) FILTER (WHERE erased_at IS NULL) AS place,
-       min(from_seq) FILTER (WHERE erased_at IS NULL) AS from_seq,
        coalesce(bool_or(retired_by = 'deleted'), false) AS deleted
 FROM observations WHERE memory_id = $1 AND session_id = $2 AND from_seq <= $3 AND to_seq >= $3
 """
@@ -89,13 +88,9 @@ POINTER_HASH = content_hash(Role.USER, None, POINTER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tainted:
-    """Where the notes begin that may tell of a message: ``place`` in the log, ``from_seq`` in its session; None: none.
-
-    ``pending``: the message counts as pending.
-    """
+    """The ``place`` in the log from which on notes may tell of a message, None: nowhere; whether it is ``pending``."""
 
     place: int | None
-    from_seq: int | None
     pending: bool
 
 
@@ -114,10 +109,10 @@ NOTHING = Blanked(rows={}, live=False, since={})
 async def tainted(tx: Tx, copy: Copy) -> Tainted:
     """The notes that may tell of the message; none if no observer is shown it."""
     if not copy.observe:
-        return Tainted(place=None, from_seq=None, pending=False)
+        return Tainted(place=None, pending=False)
     row = await tx.fetchrow(TAINTED, copy.memory_id, copy.session_id, copy.seq)
     pending = copy.seq > copy.observed_seq and not row["deleted"]
-    return Tainted(place=row["place"], from_seq=row["from_seq"], pending=pending)
+    return Tainted(place=row["place"], pending=pending)
 
 
 async def blank(tx: Tx, memory_id: UUID, *, place: int | None) -> Blanked:
