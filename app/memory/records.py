@@ -18,10 +18,11 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
-    """A session of a shared memory with work to do; the fields are as in ``Standing``.
+class Progress:
+    """How far a session is observed, and read for facts.
 
-    ``waits``: it has messages to be observed.
+    ``last_seq`` is the newest message, ``observed_seq`` the cursor, ``buffered_seq`` the last message that is observed
+    or buffered. Facts were extracted from the messages up to ``facts_seq``.
     """
 
     session_id: UUID
@@ -29,14 +30,20 @@ class Conversation:
     last_seq: int
     observed_seq: int
     buffered_seq: int
-    facts_seq: int
-    ended: bool
-    waits: bool
+    facts_seq: int = 0
+    ended: bool = False
 
     @property
-    def to_note(self) -> bool:
-        """Whether facts are to be taken from it."""
+    def is_unread(self) -> bool:
+        """Whether it has ended, and some of its messages were not read for facts."""
         return self.ended and self.facts_seq < self.last_seq
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation(Progress):
+    """A session of a shared memory with work to do. ``waits``: it has messages to be observed."""
+
+    waits: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,26 +57,19 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Progress):
     """A memory's counters as a worker reads them, without its notes, and the session that a step is about.
 
-    ``last_seq`` is the newest message, ``observed_seq`` the cursor, ``buffered_seq`` the last message that is observed
-    or buffered. ``unfinished``: of a span only a part is observed. ``rebuilding``: what is to be observed again, the
-    next range first. Facts were extracted from the session's messages up to ``facts_seq``. ``conversations``: the
-    sessions of a shared memory with work to do, the one with the oldest unobserved message first. ``last_error`` is of
-    the last of ``attempts`` failures in a row.
+    ``unfinished``: of a span only a part is observed. ``rebuilding``: what is to be observed again, the next range
+    first. ``conversations``: the sessions of a shared memory with work to do, the one with the oldest unobserved
+    message first. ``last_error`` is of the last of ``attempts`` failures in a row.
     """
 
     memory_id: UUID
-    session_id: UUID
-    session_key: str
     tenant: str
     now: datetime
     config: dict[str, Any]
     pending_tokens: int
-    last_seq: int
-    observed_seq: int
-    buffered_seq: int
     requested: Request | None
     requested_at: datetime | None
     attempts: int
@@ -80,8 +80,6 @@ class Standing:
     unfinished: bool = False
     rebuilding: tuple[Gap, ...] = ()
     resource_id: str | None = None
-    facts_seq: int = 0
-    ended: bool = False
     conversations: tuple[Conversation, ...] = ()
     last_error: Mapping[str, Any] | None = None
 
@@ -91,16 +89,7 @@ class Standing:
 
     def about(self, conversation: Conversation) -> Self:
         """The same memory, for a step about this session."""
-        return replace(
-            self,
-            session_id=conversation.session_id,
-            session_key=conversation.session_key,
-            last_seq=conversation.last_seq,
-            observed_seq=conversation.observed_seq,
-            buffered_seq=conversation.buffered_seq,
-            facts_seq=conversation.facts_seq,
-            ended=conversation.ended,
-        )
+        return replace(self, **{one.name: getattr(conversation, one.name) for one in fields(Progress)})
 
     @property
     def conversation_id(self) -> UUID | None:
@@ -109,20 +98,19 @@ class Standing:
 
     @property
     def to_note(self) -> bool:
-        """Whether facts are to be taken from it."""
+        """Whether facts are to be extracted from a session."""
         if self.is_shared:
-            return any(conversation.to_note for conversation in self.conversations)
-        return self.ended and self.resource_id is not None and self.facts_seq < self.last_seq
+            return any(conversation.is_unread for conversation in self.conversations)
+        return self.resource_id is not None and self.is_unread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded(Standing):
-    """The same with its notes: live ``observations`` and ``reflections``, and the ``buffered`` ones (``ahead``)."""
+    """The same with its notes: live ``observations`` and ``reflections``, and ``buffered`` observations."""
 
     observations: tuple[Observation, ...]
     buffered: tuple[Observation, ...]
     reflections: tuple[Reflection, ...]
-    ahead: Reflection | None = None
 
     @classmethod
     def of(cls, standing: Standing, **notes: Any) -> Self:
@@ -133,8 +121,7 @@ class Loaded(Standing):
         """The place in the log of the next chunk: its first seq, or in a shared log after everything else."""
         if not self.is_shared:
             return self.buffered_seq + 1
-        ahead = () if self.ahead is None else (self.ahead,)
-        return 1 + max((note.place[1] for note in (*self.chunks, *self.buffered, *ahead)), default=0)
+        return 1 + max((note.place[1] for note in (*self.chunks, *self.buffered)), default=0)
 
     @property
     def chunks(self) -> list[Observation | Reflection]:

@@ -33,7 +33,6 @@ def redacted_memory(loaded: Loaded, rules: Rules, redact: Redact) -> tuple[Loade
         observations=tuple(_observation(chunk, redact) for chunk in loaded.observations),
         buffered=tuple(_observation(chunk, redact) for chunk in loaded.buffered),
         reflections=tuple(_chunk(chunk, redact) for chunk in loaded.reflections),
-        ahead=None if loaded.ahead is None else _chunk(loaded.ahead, redact),
     )
     return shown, replace(rules, instruction=_told(rules.instruction, redact))
 

@@ -88,32 +88,28 @@ def fenced_of(session: Row, memory: Row) -> Fenced:
     )
 
 
-def conversation_of(row: Row) -> Conversation:
-    return Conversation(
-        session_id=row["session_id"],
-        session_key=row["session_key"],
-        last_seq=row["next_seq"] - 1,
-        observed_seq=row["observed_seq"],
-        buffered_seq=max(row["observed_seq"], row["buffered_seq"]),
-        facts_seq=row["facts_seq"],
-        ended=row["ended_at"] is not None,
-        waits=row["waits"],
-    )
+def _progress(row: Row) -> dict[str, Any]:
+    """The fields of ``Progress``."""
+    return {
+        "session_id": row["session_id"],
+        "session_key": row["session_key"],
+        "last_seq": row["next_seq"] - 1,
+        "observed_seq": row["observed_seq"],
+        "buffered_seq": max(row["observed_seq"], row["buffered_seq"]),
+        "facts_seq": row["facts_seq"],
+        "ended": row["ended_at"] is not None,
+    }
 
 
 def standing_of(row: Row, *, gaps: Sequence[Row] = (), conversations: Sequence[Row] = ()) -> Standing:
     """``gaps``: messages to observe again; ``conversations``: the sessions of a shared memory."""
     return Standing(
+        **_progress(row),
         memory_id=row["id"],
-        session_id=row["session_id"],
-        session_key=row["session_key"],
         tenant=row["tenant"],
         now=row["now"],
         config=row["config"],
         pending_tokens=row["pending_tokens"],
-        last_seq=row["next_seq"] - 1,
-        observed_seq=row["observed_seq"],
-        buffered_seq=max(row["observed_seq"], row["buffered_seq"]),
         requested=Request(row["requested"]) if row["requested"] else None,
         requested_at=row["requested_at"],
         attempts=row["attempts"],
@@ -124,10 +120,8 @@ def standing_of(row: Row, *, gaps: Sequence[Row] = (), conversations: Sequence[R
         current_task=row["current_task"],
         rebuilding=tuple(Gap(**gap) for gap in gaps),
         resource_id=row["resource_id"],
-        facts_seq=row["facts_seq"],
-        ended=row["ended_at"] is not None,
         sizes=sizes_of(row),
-        conversations=tuple(map(conversation_of, conversations)),
+        conversations=tuple(Conversation(**_progress(one), waits=one["waits"]) for one in conversations),
     )
 
 
@@ -150,7 +144,6 @@ def loaded_of(standing: Standing, observations: Sequence[Row], reflections: Sequ
         observations=tuple(chunk for chunk in chunks if chunk.status is Status.ACTIVE),
         buffered=tuple(chunk for chunk in chunks if chunk.status is Status.BUFFERED),
         reflections=tuple(note for note in condensed if note.status is Status.ACTIVE),
-        ahead=next((note for note in condensed if note.status is Status.BUFFERED), None),
     )
 
 

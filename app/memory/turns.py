@@ -50,7 +50,7 @@ def about(step: Step, standing: Standing) -> Standing:
     """The memory, about the session that this step is for, which may not be the one whose turn it is."""
     match step:
         case NoteFacts() if standing.is_shared:
-            return standing.about(next(found for found in standing.conversations if found.to_note))
+            return standing.about(next(found for found in standing.conversations if found.is_unread))
         case Rebuild():
             gap = standing.rebuilding[0]
             return replace(standing, session_id=gap.session_id, session_key=gap.session_key)
