@@ -22,6 +22,7 @@ from app.memory.changing.retaining import Retaining, RetainingConfig
 from app.memory.changing.retaining_store import RetainingStore
 from app.memory.charging import Charging
 from app.memory.engine import Engine, EngineConfig
+from app.memory.executing import Executing
 from app.memory.extracting.noting import Noting
 from app.memory.means import Means
 from app.memory.metrics import MemoryMetrics
@@ -121,14 +122,17 @@ def _stepping(
     )
     observing = Observing(means, base.roles.observer)
     facts, fact_config = FactStore(base.database), configured(FactConfig, base.settings.facts)
-    return Stepping(
-        means,
-        queue=queue,
+    executing = Executing(
         activating=Activating(means),
         observing=observing,
         reflecting=Reflecting(means, base.roles.reflector),
         rebuilding=Rebuilding(means, observing),
         noting=Noting(means, base.roles.extractor, facts=facts, config=fact_config),
+    )
+    return Stepping(
+        means,
+        queue=queue,
+        executing=executing,
         service_rules=base.settings.memory.values(),
         lease_seconds=config.lease_seconds,
         attempts_max=config.attempts_max,

@@ -5,11 +5,10 @@ While other memories wait, it stops after the first step that was recorded, so t
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
-from typing import Any, TypeAlias, assert_never
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -19,35 +18,19 @@ from app.kit.helper_process import ProcessLost
 from app.kit.tracing import traced
 from app.llm.port import CIRCUIT_OPEN, TOO_LONG
 from app.memory import locking_store
-from app.memory.activating import Activating
 from app.memory.calling import add_usage
-from app.memory.changing.rebuilding import Rebuilding
-from app.memory.extracting.noting import Noting
+from app.memory.executing import Executing
 from app.memory.means import Means
 from app.memory.metrics import MemoryMetrics
 from app.memory.narrowing import FAILED, SLOW, counted
-from app.memory.observing import Observing
 from app.memory.outcomes import BROKE, Outcome, StepFailed
 from app.memory.policy import backoff
 from app.memory.queue_store import QueueStore
 from app.memory.records import Attempt, Lease, Run, Standing
 from app.memory.redacting import redacted_memory
-from app.memory.reflecting import Reflecting
 from app.memory.rules import Rules
 from app.memory.spending import affordable_step
-from app.memory.steps import (
-    Activate,
-    ActivateReflection,
-    Buffer,
-    Consolidate,
-    NoteFacts,
-    Observe,
-    Rebuild,
-    Reflect,
-    Request,
-    Step,
-    Wait,
-)
+from app.memory.steps import Activate, Buffer, NoteFacts, Observe, Rebuild, Request, Step, Wait
 from app.memory.turns import Seen, about, in_turn, seen, state_of, tried
 
 log = structlog.get_logger("daybook.engine")
@@ -56,20 +39,14 @@ DONE = frozenset({Outcome.RECORDED, Outcome.PART, Outcome.FULL})
 FOUND_NOTHING = frozenset({Outcome.NO_BOUNDARY, Outcome.NOTHING_SAFE})  # the memory is unchanged: no new look
 OF_ONE_SESSION = (NoteFacts, Rebuild, Observe, Buffer)  # steps; the others are about all that share the memory
 
-Work: TypeAlias = Callable[[Attempt], Awaitable[Outcome]]
-
 
 class Stepping:
-    def __init__(  # noqa: PLR0913 - every part by its constructor
+    def __init__(
         self,
         means: Means,
         *,
         queue: QueueStore,
-        observing: Observing,
-        activating: Activating,
-        reflecting: Reflecting,
-        rebuilding: Rebuilding,
-        noting: Noting,
+        executing: Executing,
         service_rules: dict[str, Any],
         lease_seconds: float,
         attempts_max: int,
@@ -77,11 +54,7 @@ class Stepping:
     ) -> None:
         self._means, self._store = means, means.store
         self._queue = queue
-        self._observing = observing
-        self._activating = activating
-        self._reflecting = reflecting
-        self._rebuilding = rebuilding
-        self._noting = noting
+        self._executing = executing
         self._service_rules = service_rules
         self._lease_seconds = lease_seconds
         self._attempts_max = attempts_max
@@ -163,7 +136,7 @@ class Stepping:
         return outcome
 
     async def _execute(self, lease: Lease, standing: Standing, rules: Rules, step: Step, runs: list[Run]) -> Outcome:
-        work = await self._observed(standing, rules, step) if isinstance(step, Observe | Buffer) else self._work(step)
+        work = await self._executing.work(standing, rules, step)
         if isinstance(work, Outcome):
             return work
         await self._queue.renew(lease, seconds=self._lease_seconds, step=step.name)
@@ -172,28 +145,6 @@ class Stepping:
         if loaded is None:
             return Outcome.STALE
         return await work(await self._shown(Attempt(lease=lease, loaded=loaded, rules=rules, runs=runs)))
-
-    async def _observed(self, standing: Standing, rules: Rules, step: Observe | Buffer) -> Work | Outcome:
-        """Find the span before any note is loaded: most searches for a topic boundary find none."""
-        found = await self._observing.find(standing, rules, step)
-        if isinstance(found, Outcome):
-            return found
-        return partial(self._observing.run, span=found, ahead=isinstance(step, Buffer))
-
-    def _work(self, step: NoteFacts | Rebuild | Activate | ActivateReflection | Reflect | Consolidate) -> Work:
-        match step:
-            case NoteFacts():
-                return self._noting.run
-            case Rebuild():
-                return self._rebuilding.run
-            case Activate():
-                return partial(self._activating.run, step=step)
-            case ActivateReflection():
-                return self._activating.reflection
-            case Reflect() | Consolidate():
-                return partial(self._reflecting.run, step=step)
-            case _:
-                assert_never(step)
 
     async def _shown(self, attempt: Attempt) -> Attempt:
         redact = self._means.redaction.of(attempt.loaded.tenant)
