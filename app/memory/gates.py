@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import dropwhile
-from math import inf
 from typing import Final
 
 from app.kit.patterns import lazy_pattern
@@ -122,7 +121,7 @@ def restore(
     verdict: Verdict,
     guarded: Iterable[Item],
     *,
-    limit_tokens: int | None,
+    limit_tokens: int,
     size: Callable[[Sequence[Item]], int] = tokens_of,
 ) -> Verdict:
     """The verdict with the protected lines it lost put back verbatim: all, or as many as fit the limit.
@@ -134,22 +133,22 @@ def restore(
     gone = lost(guarded, verdict.items)
     costs = [size([replace(item, day="")]) + 1 for item in gone]
     left = sorted(range(len(gone)), key=lambda at: (-irreplaceable(gone[at]) / costs[at], -at))
-    limit = inf if limit_tokens is None else limit_tokens
     restored, back = verdict, set[int]()
-    while taken := _fitting(left, gone, costs, room=limit - restored.tokens, days={one.day for one in restored.items}):
+    while taken := _fitting(left, gone, costs, beside=restored, limit_tokens=limit_tokens):
         back |= taken
         items = with_lines(verdict.items, [gone[at] for at in sorted(back)])
         fuller = replace(verdict, items=items, text=render(items), tokens=size(items))
-        if fuller.tokens > limit:
+        if fuller.tokens > limit_tokens:
             break
         restored, left = fuller, [at for at in left if at not in back]
     return restored
 
 
 def _fitting(
-    left: Sequence[int], gone: Sequence[Item], costs: Sequence[int], *, room: float, days: set[str]
+    left: Sequence[int], gone: Sequence[Item], costs: Sequence[int], *, beside: Verdict, limit_tokens: int
 ) -> set[int]:
-    """Those of ``left``, in order, that fit into ``room`` tokens; the first line of a day also pays for its header."""
+    """Those of ``left``, in order, that fit ``beside`` it; the first line of a day also pays for its header."""
+    room, days = limit_tokens - beside.tokens, {item.day for item in beside.items}
     taken: set[int] = set()
     for at in left:
         day = gone[at].day

@@ -23,6 +23,8 @@ async def test_after_an_erasure_the_rest_of_the_session_is_read_again(service: S
     await service.context("s1", wait_ms=WAIT_MS)
     assert receipt["rows"]["facts"] == 2
     assert await texts(service) == ["User: I prefer a window seat."]
+    again = (await service.client.delete("/sessions/s1/messages/m-1")).json()
+    assert set(again["rows"].values()) == {0}
 
 
 @pytest.mark.parametrize("change", [None, {"text": "Lived in Lisbon once."}])

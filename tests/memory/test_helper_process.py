@@ -93,7 +93,7 @@ def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared
     guarded = both(protected, verdict.items)
     both(coverage, guarded, smaller.items)
     both(lost, guarded, smaller.items)
-    both(restore, smaller, guarded, limit_tokens=None, size=NO_NAMES.size)
+    both(restore, smaller, guarded, limit_tokens=verdict.tokens, size=NO_NAMES.size)
 
     for source in (ExtractorInput(messages=span.messages), ExtractorInput(items=verdict.items)):
         extracted = draft(both(extracts, source, count=text_tokens))

@@ -564,3 +564,22 @@ async def test_what_a_deleted_reflection_condensed_is_not_found_again(service: S
     await delete(service, "reflections")
     assert await found("dog Rex") == []
     assert any("bees" in text for text in await found("four bees"))
+
+
+@pytest.mark.parametrize("change", ["edit", "delete", "compact", "erase"])
+async def test_a_memory_whose_log_was_changed_does_not_wait_for_the_next_sweep(
+    start_service: StartService, change: str
+) -> None:
+    async with start_service(engine={"sweep_seconds": 600}) as service:
+        first, *_ = await remember(service, *FACTS)
+        found = (await service.get(f"/sessions/{KEY}/messages"))["items"]
+        method, path, body = {
+            "edit": ("PATCH", f"{MEMORY}/observations/{first}", {"text": TURIN}),
+            "delete": ("DELETE", f"{MEMORY}/observations/{first}", None),
+            "compact": ("POST", f"/sessions/{KEY}/compact", {"up_to_seq": 2}),
+            "erase": ("DELETE", f"/sessions/{KEY}/messages/{found[0]['id']}", None),
+        }[change]
+        assert (await service.client.request(method, path, json=body)).status_code == 200
+        await service.context(KEY, **WAIT)
+        memory = await service.memory(KEY)
+    assert (memory["status"], memory["next_attempt_at"]) == ("idle", None)
