@@ -304,11 +304,12 @@ async def test_a_receipt_counts_what_was_refused_where_it_is_emptied(
     emptied = []
     async with start_service(provider="openai", memory={"message_tokens": 100, "buffer_every": None}) as service:
         await service.append(KEY, message(1), message(4), message(7), wait_ms=50_000)
-        for id_ in ("m-1", "m-7"):
+        await service.append(KEY, message(8), wait_ms=50_000)
+        for id_ in ("m-8", "m-1", "m-7"):
             receipt = (await service.client.delete(f"/sessions/{KEY}/messages/{id_}")).json()
             emptied.append(receipt["rows"]["runs"])
             await rest(service, KEY)
-    assert emptied == [1, 0]
+    assert emptied == [0, 1, 0]
 
 
 async def test_what_a_model_noted_of_it_for_its_resource_is_nowhere_either(

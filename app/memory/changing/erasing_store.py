@@ -71,15 +71,16 @@ WHERE id = said.memory_id AND (last_error->>'at')::timestamptz >= said.ingested_
 SUMMARIES = """/* summaries_to_erase */
 SELECT seq, up_to_seq FROM messages
 WHERE session_id = $1 AND kind = 'summary' AND parts::text <> $4
-  AND (seq > $2 AND up_to_seq >= $2 OR seq >= $2 AND $3) ORDER BY seq
+  AND seq >= $2 AND (up_to_seq >= $2 OR $3) ORDER BY seq
 """
 
+# The newest summary stands for the messages of all others: if one of these is emptied, it is too, and tells no more.
 BLANK_SUMMARIES = """/* blank_summaries */
 WITH emptied AS (
   UPDATE messages m SET parts = $2, content_hash = $3, tokens = b.tokens, covers = '[]'
   FROM unnest($4::bigint[], $5::int[]) AS b (seq, tokens) WHERE m.session_id = $1 AND m.seq = b.seq
 )
-UPDATE sessions SET compacted_seq = 0 WHERE id = $1 AND summary_seq = ANY($4::bigint[])
+UPDATE sessions SET compacted_seq = 0 WHERE id = $1
 """
 
 POINTER = new_summary(None, up_to_seq=1, untold=(), former=()).parts

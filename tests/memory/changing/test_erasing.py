@@ -10,6 +10,8 @@ import httpx2 as httpx
 import pytest
 
 from app.context.model import Format
+from app.sessions.model import Role
+from app.sessions.wire import content_hash
 from tests.conftest import Service, StartService
 from tests.context.shapes import CHECKS
 from tests.test_problems import assert_problem
@@ -565,6 +567,7 @@ async def test_a_summary_that_is_erased_is_counted_once_with_those_that_may_repe
         (await service.client.post("/sessions/s1/compact", json={"up_to_seq": seq, "summary": "S"})).json()
         for seq in (2, 3)
     ]
+    await say(service, "And now?")
     receipt = (await service.client.delete(f"/sessions/s1/messages/{summaries[erased]['summary']['id']}")).json()
     assert receipt["rows"]["messages"] == messages
 
@@ -601,11 +604,13 @@ async def test_what_an_error_quoted_of_it_is_told_no_more_though_the_memory_is_p
         connection = await asyncpg.connect(database_url)
         quoting = "UPDATE memories SET last_error = jsonb_build_object('at', now(), 'step', 'observe', 'kind', 'x', "
         await connection.execute(f"{quoting}'message', $1::text)", FACTS[2])
+        await connection.execute("UPDATE runs SET error = 'x: ' || $1", FACTS[2])
         await connection.close()
         assert SECRET in (await service.memory("s1"))["last_error"]["message"]
-        await erase(service)
-        memory = await rest(service)
+        receipt = await erase(service)
+        memory, runs = await rest(service), (await service.get("/sessions/s1/memory/runs"))["items"]
     assert (memory["status"], memory["last_error"]["message"]) == ("paused", "")
+    assert [run["error"] for run in runs] == ["x"] * receipt["rows"]["runs"] != []
 
 
 async def test_what_was_only_condensed_ahead_beside_it_is_observed_again(service: Service) -> None:
@@ -632,6 +637,21 @@ async def test_what_only_a_summary_told_is_observed_without_it(service: Service,
     assert receipt["rows"]["messages"] == 2
     assert cover(memory)[:3] == [(1, 2, "observation"), (3, 3, "erased"), (4, 4, "observation")]
     assert SECRET not in str(await service.context("s1"))
+
+
+async def test_a_summary_that_ends_with_it_is_emptied(service: Service, database_url: str) -> None:
+    for number, fact in enumerate(FACTS, start=1):
+        await say(service, fact, id=f"m-{number}")
+    body = {"up_to_seq": 3, "summary": f"The code is {SECRET}. " * 20}
+    told = (await service.client.post("/sessions/s1/compact", json=body)).json()["summary"]
+    await erase(service)
+    left = await service.get(f"/sessions/s1/messages/{told['id']}")
+    assert SECRET not in str((left, await service.context("s1")))
+    assert left["tokens"] < told["tokens"]
+    connection = await asyncpg.connect(database_url)
+    hashed = await connection.fetchval("SELECT content_hash FROM messages WHERE kind = 'summary'")
+    await connection.close()
+    assert hashed == content_hash(Role.USER, None, left["content"])
 
 
 async def test_a_summary_of_what_was_said_before_it_stays(service: Service) -> None:
