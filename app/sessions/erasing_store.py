@@ -82,5 +82,5 @@ async def copies(tx: Tx, tenant: str, key: str, message_id: str) -> list[Copy]:
 
 async def entomb(tx: Tx, copy: Copy) -> None:
     """Make the message a tombstone and, if it is in the tail, take its tokens from the running sums."""
-    counted = copy.seq >= copy.tail_from_seq and copy.kind is not Kind.SUMMARY and not copy.erased
+    counted = copy.seq >= copy.tail_from_seq and copy.kind is not Kind.SUMMARY
     await tx.execute(TOMBSTONE, copy.session_id, copy.seq, copy.tokens if counted else 0)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,28 @@ async def test_what_it_took_of_a_budget_is_free_again(service: Service) -> None:
     await service.client.delete("/sessions/s1/messages/m-large")
 
     assert str(await service.context("s1", message_budget=1_000)).count("was seen") == 60
+
+
+async def test_the_running_sums_of_a_tail_are_those_of_what_is_left_and_before_it_nothing_is_counted_anew(
+    service: Service, database_url: str
+) -> None:
+    for number, fact in enumerate(FACTS, start=1):
+        await say(service, fact, id=f"m-{number}")
+    body = {"up_to_seq": 2, "summary": "Ana has moved."}
+    summary = (await service.client.post("/sessions/s1/compact", json=body)).json()["summary"]
+    await say(service, "And now?")
+    connection = await asyncpg.connect(database_url)
+    sums: list[list[int]] = []
+    for message in (summary["id"], "m-1", "m-3", "m-4"):  # the third begins the tail
+        await erase(service, message=message)
+        rows = await connection.fetch("SELECT kind, tokens, tokens_before FROM messages WHERE seq >= 3 ORDER BY seq")
+        sizes = [0 if row["kind"] == "summary" else row["tokens"] for row in rows]
+        total = await connection.fetchval("SELECT total_tokens FROM sessions")
+        sums.append([row["tokens_before"] for row in rows])
+        assert [*accumulate(sizes, initial=sums[-1][0])] == [*sums[-1], total]
+    await connection.close()
+    assert sums[0] == sums[1]
+    assert sums[1][-1] > sums[2][-1] > sums[3][-1]
 
 
 async def messages(service: Service) -> list[dict[str, Any]]:
