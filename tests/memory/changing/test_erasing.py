@@ -111,7 +111,9 @@ async def test_a_tombstone_stays_in_the_place_of_an_erased_message(service: Serv
     assert len(await messages(service)) == 5
 
 
-async def test_who_said_it_and_what_was_noted_beside_it_go_with_it(service: Service) -> None:
+async def test_who_said_it_what_was_noted_beside_it_and_its_hash_go_with_it(
+    service: Service, database_url: str
+) -> None:
     said = {"id": "m-1", "role": "user", "name": "Maria", "content": "Hello", "metadata": {"ip": "192.0.2.7"}}
     await service.append("s1", said)
     assert {"name": "Maria", "metadata": {"ip": "192.0.2.7"}}.items() <= (await messages(service))[0].items()
@@ -121,6 +123,9 @@ async def test_who_said_it_and_what_was_noted_beside_it_go_with_it(service: Serv
     (gone,) = await messages(service)
     assert "Maria" not in str(gone)
     assert gone["metadata"] == {}
+    connection = await asyncpg.connect(database_url)
+    assert await connection.fetchval("SELECT content_hash FROM messages") == b""
+    await connection.close()
 
 
 async def test_what_it_took_of_a_budget_is_free_again(service: Service) -> None:

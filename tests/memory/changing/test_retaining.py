@@ -416,12 +416,33 @@ async def test_a_summary_of_what_was_removed_is_emptied_when_that_is_erased(serv
     """As above: also of what no note tells of."""
     await summed_up_and_removed(service, observe=observe)
 
+    gone = (await service.get("/sessions/s1/messages"))["items"][0]
     receipts = [(await erase(service, message="m-0"))["rows"]["messages"] for _ in range(2)]
 
     assert receipts == [1 + observe, 0]
+    assert (await service.get("/sessions/s1/messages"))["items"][0]["erased_at"] == gone["erased_at"]
     assert "is 8152" not in str((await service.get("/sessions/s1/messages"))["items"])
     assert "is 8152" not in str((await service.context("s1"))["payload"])
     assert (await rest(service))["coverage"]["gaps"] == []
+
+
+async def test_what_an_emptied_summary_told_beside_what_was_removed_is_observed(service: Service) -> None:
+    await service.append("s1", {"id": "m-0", "role": "user", "content": "My code is 8152.", "observe": False})
+    await noted(service, retention=MONTH)
+    await after(service, 31)
+    assert 1 in await removed(service)
+    for text in ("My cat is called Tom.", "And now?"):
+        await say(service, text)
+    told = (await service.get("/sessions/s1/messages"))["items"][-2]
+    body = {"up_to_seq": told["seq"], "summary": "The code is 8152."}
+    assert (await service.client.post("/sessions/s1/compact", json=body)).status_code == 200
+    assert "Tom" not in await log(service)
+
+    receipt = await erase(service, message="m-0")
+
+    await rest(service)
+    assert receipt["rebuilding"]
+    assert "Tom" in await log(service)
 
 
 async def test_a_summary_of_what_was_removed_is_emptied_in_a_branch_too(service: Service) -> None:
