@@ -453,6 +453,23 @@ async def test_a_summary_of_what_was_removed_is_emptied_in_a_branch_too(service:
     assert "is 8152" not in str((await service.get("/sessions/s2/messages"))["items"])
 
 
+async def test_what_was_noted_after_it_was_removed_stays_when_it_is_erased(service: Service) -> None:
+    said = {"id": "m-0", "role": "user", "content": "My code is 4711.", "observe": False}
+    await service.client.post("/sessions/s1/messages", json={"messages": [said], "resource_id": "ana"})
+    await noted(service, retention=MONTH)
+    await after(service, 31)
+    assert 1 in await removed(service)
+    await service.client.post("/sessions/s1/end")
+    before = await rest(service)
+    facts = (await service.get("/resources/ana/facts"))["items"]
+
+    receipt = await erase(service, message="m-0")
+
+    assert facts != []
+    assert (set(receipt["rows"].values()), (await rest(service))["log"]) == ({0}, before["log"])
+    assert (await service.get("/resources/ana/facts"))["items"] == facts
+
+
 async def summed_up_and_removed(service: Service, *, observe: bool) -> None:
     """Of ``m-0``, which was removed, a caller's summary tells."""
     await service.append("s1", {"id": "m-0", "role": "user", "content": "My code is 8152.", "observe": observe})
