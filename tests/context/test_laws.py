@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.context.cache import break_reason
 from app.context.compile import compile_context
 from app.context.model import Compiled, Format, Section
+from app.context.rendering.parts import visible
 from app.sessions.model import Kind, Message, Role
 from tests.context.building import (
     FORMATS,
@@ -65,8 +66,12 @@ def test_within_an_epoch_the_units_of_each_context_begin_the_next_one(
 
 @given(log=LOGS, shape=FORMATS)
 def test_within_an_epoch_each_payload_begins_the_next_one(log: tuple[Message, ...], shape: Format) -> None:
-    """Told on the payloads themselves; with no memory and no input of the caller nothing in them is volatile."""
-    for before, after in pairwise(growing(log, shape)):
+    """Told on the payloads themselves; with no memory and no input of the caller nothing in them is volatile.
+
+    But behind a blank message the calls before it have stand-ins for their results.
+    """
+    contexts = zip(log, growing(log, shape), strict=True)
+    for before, after in pairwise(compiled for newest, compiled in contexts if any(map(visible, newest.parts))):
         start = flat(before.payload, shape)
         assert flat(after.payload, shape)[: len(start)] == start
 
@@ -199,6 +204,17 @@ def test_the_volatile_part_closes_a_call_that_a_blank_message_left_open(shape: F
     compiled = compile_context(snapshot(log), ask(shape, channel="sms"))
     CHECKS[shape](compiled.payload)
     assert "(no result)" in str(compiled.payload)
+
+
+@pytest.mark.parametrize("shape", list(CHECKS))
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_call_before_a_blank_newest_message_has_a_result_without_memory_too(shape: Format, *, stored: bool) -> None:
+    said, blank = log_of(user("Go"), assistant(call("c1"))), message(3, Role.USER, text(" "))
+    taken, asked = (snapshot((*said, blank)), ask(shape)) if stored else (snapshot(said), ask(shape, incoming=(blank,)))
+    compiled = compile_context(taken, asked)
+    CHECKS[shape](compiled.payload)
+    assert str(compiled.payload).count("(no result)") == 1
+    assert compiled.units == compile_context(snapshot(said), ask(shape)).units
 
 
 @pytest.mark.parametrize("shape", list(CHECKS))

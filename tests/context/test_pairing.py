@@ -103,7 +103,8 @@ def test_a_call_after_an_erased_result_closes_all_that_are_open() -> None:
 
 
 def test_what_a_user_says_is_no_erased_result_where_nothing_is_left_of_it() -> None:
-    assert paired(assistant(call("c1")), user()) == shown(assistant(call("c1")))
+    said = (assistant(call("c1"), call("c2")), user(), tool(result("c1")))
+    assert paired(*said) == shown(said[0], said[2])
 
 
 def test_an_erased_result_without_a_call_closes_none_of_the_next() -> None:
@@ -150,6 +151,16 @@ def test_a_numbered_id_never_meets_one_that_is_there() -> None:
 def test_blank_texts_say_nothing_and_close_nothing() -> None:
     said = (assistant(call("c1")), user(" \n"), assistant(text("")), tool(result("c1")))
     assert paired(*said) == shown(said[0], said[3])
+
+
+@pytest.mark.parametrize("blank", [user(" "), user(), system("")])
+def test_a_blank_at_the_end_closes_the_calls_before_it_until_their_results_come(
+    blank: tuple[Role, tuple[Part, ...]],
+) -> None:
+    said = (assistant(call("c1"), call("c2")), tool(result("c1")), blank)
+    assert paired(*said) == paired(*said, assistant(" ")) == shown(*said[:2], tool(result("c2", NONE)))
+    assert paired(*said, tool(result("c2"))) == shown(*said[:2], tool(result("c2")))
+    assert paired(assistant(call("c1")), assistant(" ")) == shown(assistant(call("c1")))
 
 
 def test_a_result_without_an_id_answers_a_call_that_has_one() -> None:

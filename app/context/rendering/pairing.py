@@ -82,6 +82,7 @@ class Pairing:
         self._answered = False  # results of the open calls came: the assistant's message is over
         self._turn = 0
         self._erased = False  # some of these results were erased, with their calls' ids
+        self._blank = False  # the newest turn is a blank of the user's or the system's
         self._used: set[str] = set()
         self._counts: dict[str, int] = {}  # of a used id, the last number put behind it
 
@@ -91,6 +92,7 @@ class Pairing:
         if turn.role is Role.TOOL and not turn.parts:
             self._erased = self._answered = True
         parts = [part for part in turn.parts if self._visible(part)]
+        self._blank = not parts and (self._blank or turn.role in {Role.USER, Role.SYSTEM})
         if not any(map(_is_result, parts)):  # as in nearly every turn
             if parts:
                 yield from self._words(turn.role, parts)
@@ -102,11 +104,12 @@ class Pairing:
             yield from shown(turn.role, list(run))
 
     def ending(self) -> Iterator[Said]:
-        """Stand-ins for erased results, behind the last turn and outside the prefix.
+        """Stand-ins for results that were erased, or that a blank message came before: behind the last turn.
 
-        Providers refuse a call without a result. If none was erased, the open calls are left to wait for their results.
+        Providers refuse a call without a result. All other open calls are left to wait for theirs. The stand-ins are no
+        part of the prefix: behind a blank a result may still come.
         """
-        if self._open and self._erased:
+        if self._open and (self._erased or self._blank):
             yield Said(Role.TOOL, self._closing())
 
     def takes(self, call_id: str) -> bool:
