@@ -9,7 +9,7 @@ from fastapi.responses import PlainTextResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from app.diagnostics.events import Event, read_place
+from app.diagnostics.events import read_place
 from app.diagnostics.health import readiness
 from app.diagnostics.metrics import Metrics
 from app.diagnostics.operation_schemas import HealthOut, OverviewOut, ReadyOut
@@ -26,7 +26,7 @@ from app.diagnostics.schemas import (
     VersionOut,
     VersionPage,
 )
-from app.diagnostics.service import DiagnosticsService
+from app.diagnostics.service import DiagnosticsService, Stream
 from app.kit.auth import Access, Caller, Guarded, Tenant, is_let_in, needs, sharer_of
 from app.kit.paging import PAGE_DEFAULT, Cursor, Limit, paged, read_cursor
 from app.kit.problems import problem_responses
@@ -43,7 +43,8 @@ health_router = APIRouter(tags=["operation"])  # open without a key
 _EVENTS = (
     "appended, due, buffered, activated, reflected, consolidated, compacted, expired, edited, deleted, erased, rebuilt,"
     " fact_noted, failed: each event has `at`, its subject and the memory's token counts; send its `id` as"
-    " `Last-Event-ID` to continue after it"
+    " `Last-Event-ID` to continue after it; the stream begins with an `id` without an event, for a client that is cut"
+    " off before the first one"
 )
 LiveStatus = Annotated[Status | None, Query(description="Only notes with this status")]
 
@@ -61,7 +62,7 @@ async def _heard(
         str | None, Header(max_length=100, description="`id` of the last event received; the stream continues after it")
     ] = None,
     last_heard: Annotated[str | None, Query(alias="lastEventId", max_length=100, include_in_schema=False)] = None,
-) -> AsyncIterator[AsyncIterator[Event]]:
+) -> AsyncIterator[Stream]:
     # A dependency, so that errors are answered before the stream begins. The parameter is what event-source-polyfill,
     # with which a page that has a key can listen, sends instead of the header.
     last = last_event_id or last_heard
@@ -162,10 +163,11 @@ async def list_runs(
     responses={200: {"description": _EVENTS}},
 )
 async def memory_events(
-    heard: Annotated[AsyncIterator[Event], Depends(_heard)],
+    heard: Annotated[Stream, Depends(_heard)],
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the memory's events as server-sent events. The stream ends when the API key is no longer valid."""
-    async for event in heard:
+    yield ServerSentEvent(id=str(heard.place))  # without data no event: where a client cut off before one goes on
+    async for event in heard.events:
         yield ServerSentEvent(event=event.name, id=str(event.place), data={"at": event.at, **event.data})
 
 

@@ -30,6 +30,14 @@ from app.sessions.store import session_id
 STREAMS_RETRY_SECONDS = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream of ``events``, and the ``place`` after which it begins."""
+
+    place: Place
+    events: AsyncIterator[Event]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsConfig:
     """The interval at which a listener's memory is polled, and the limit of event streams per process."""
@@ -89,7 +97,7 @@ class DiagnosticsService:
         *,
         is_let_in: Callable[[], Awaitable[bool]],
         sharer: Hashable,
-    ) -> AsyncIterator[AsyncIterator[Event]]:
+    ) -> AsyncIterator[Stream]:
         """A stream of the memory's events after ``place``, until the exit or until the key is not ``is_let_in``.
 
         ``sharer``: see ``sharer_of``. Raises SessionNotFound and TooManyStreams before the first event.
@@ -103,7 +111,7 @@ class DiagnosticsService:
             " (DAYBOOK_EVENTS__STREAMS_MAX)"
         )
         async with self._streams.place(sharer, refusal=TooManyStreams(detail, retry_after=STREAMS_RETRY_SECONDS)):
-            yield self._listening(session, begun, is_let_in)
+            yield Stream(begun[0], self._listening(session, begun, is_let_in))
 
     async def _listening(
         self, session: UUID, found: tuple[Place, Row] | None, is_let_in: Callable[[], Awaitable[bool]]

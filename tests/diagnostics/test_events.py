@@ -95,6 +95,19 @@ async def test_a_listener_that_comes_back_goes_on_after_the_last_it_heard(servic
     assert told == [("appended", 3), ("activated", None)]
 
 
+async def test_a_listener_that_was_cut_off_before_the_first_event_misses_none(service: Service) -> None:
+    """The stream begins with an id alone, which sets a client's last event id and is no event to it."""
+    await say(service, "I moved to Lisbon.")
+    async with service.client.stream("GET", EVENTS) as answer, asyncio.timeout(30):
+        lines = answer.aiter_lines()
+        name, _, last = (await anext(lines)).partition(": ")
+        assert (name, await anext(lines)) == ("id", "")
+    await say(service, "My dog is called Rex.")
+    async with listening(service, last) as stream:
+        [(name, _, data)] = await until(stream, "appended")
+    assert (name, data["from_seq"]) == ("appended", 2)
+
+
 async def test_a_listener_that_can_send_no_header_comes_back_with_a_parameter(service: Service) -> None:
     await say(service, "I moved to Lisbon.")
     async with listening(service) as stream:

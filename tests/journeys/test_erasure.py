@@ -188,7 +188,12 @@ async def events(service: Service, key: str) -> str:
     async with service.client.stream("GET", f"/sessions/{key}/memory/events", headers=headers) as answer:
         if answer.status_code != 200:
             return (await answer.aread()).decode()
-        return await anext(answer.aiter_text())
+        told = ""
+        async for text in answer.aiter_text():
+            told += text
+            if "data:" in told:  # the first thing is an id without an event
+                break
+        return told
 
 
 @asynccontextmanager

@@ -108,7 +108,7 @@ export async function listen(name, { signal, onEvent, onState }) {
       gone = 0;
       for await (const event of events(answer.body, patient.heard)) {
         last = event.id ?? last;
-        onEvent(event);
+        if (event.name) onEvent(event);
       }
     } catch (error) {
       if (signal.aborted || error.status === 401) return;
@@ -121,6 +121,7 @@ export async function listen(name, { signal, onEvent, onState }) {
   }
 }
 
+// The stream begins with an id alone: where to go on if no event comes.
 async function* events(body, heard) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
@@ -131,7 +132,7 @@ async function* events(body, heard) {
     text = blocks.pop();
     for (const block of blocks) {
       const fields = Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/s)));
-      if (fields.event) yield { name: fields.event, id: fields.id, data: JSON.parse(fields.data) };
+      if (fields.id) yield { name: fields.event, id: fields.id, data: fields.data && JSON.parse(fields.data) };
     }
   }
 }
