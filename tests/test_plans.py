@@ -60,6 +60,13 @@ SELECT session_id, seq, 0, 40, 40 * (seq - 1), role, created_at,
 FROM messages
 """
 
+# Of a few resources many facts each, in no order: to read one's by the index seems to cost as much as to read all.
+FACTS = """
+INSERT INTO facts (tenant, resource_id, text, category, trust, author, valid_from)
+SELECT $1, 'r-' || number % 20, 'User lives in Lisbon.', 'profile', 'user', 'extractor', now()
+FROM generate_series(1, 20000) AS number ORDER BY number * 7919 % 20000
+"""
+
 # What is asked of the long session.
 REQUESTS: list[tuple[str, str, Any]] = [
     ("POST", "/messages", {"messages": [SAID]}),
@@ -101,7 +108,7 @@ SELECT relname, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables
 WHERE relname IN ('messages', 'message_terms', 'memory_versions', 'observations')
 """
 BY_SEQ = re.compile(r"\b(seq|created_at|tokens_before)\b")  # an incremental sort goes by an index, a part at a time
-GROWING = {"messages", "sessions", "memories", "memory_versions", "session_cursors", "observations"}
+GROWING = {"messages", "sessions", "memories", "memory_versions", "session_cursors", "observations", "facts"}
 
 # What may read a table from end to end, or sort what it found of a session, and why.
 READS_ALL = {
@@ -136,6 +143,8 @@ async def url(postgres: str, worker_id: str) -> str:
     await connection.execute(OBSERVATIONS, shorts, note.text, "[]", note.tokens, 50, "active", 2, 1)
     await connection.execute(VERSIONS, shorts, 2, 1)
     await connection.execute(TERMS)
+    await connection.execute(FACTS, TENANT)
+    await connection.execute("VACUUM ANALYZE facts")
     await connection.execute("VACUUM ANALYZE message_terms")
     await connection.execute("VACUUM ANALYZE observations")
     await connection.execute("VACUUM ANALYZE memory_versions")

@@ -32,9 +32,11 @@ WITH RECURSIVE line AS (
   FROM line l JOIN sessions p ON p.tenant = l.tenant AND p.key = l.branched_from AND p.created_at < l.created_at
 ), former AS (
   SELECT l.id, of.seq::bigint AS seq FROM line l
-  JOIN facts f ON f.tenant = l.tenant AND f.resource_id = l.resource_id AND {IS_HIDDEN}
-    AND f.sources->0->>'session_id' = l.id::text AND f.sources->0->>'category' IS NULL
-  CROSS JOIN LATERAL jsonb_array_elements_text(f.sources->0->'cites') AS of (seq)
+  CROSS JOIN LATERAL (
+    SELECT sources->0 AS source FROM facts
+    WHERE tenant = l.tenant AND resource_id = l.resource_id AND {IS_HIDDEN} AND sources->0->>'session_id' = l.id::text
+      AND sources->0->>'category' IS NULL OFFSET 0
+  ) AS f CROSS JOIN LATERAL jsonb_array_elements_text(f.source->'cites') AS of (seq)
   WHERE of.seq::bigint <= l.seq
 )
 SELECT f.seq FROM former f CROSS JOIN LATERAL (
@@ -72,9 +74,14 @@ WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {I
 """  # noqa: S608 - our own text
 
 FORGET_HIDDEN = f"""/* forget_hidden */
-DELETE FROM facts f USING sessions s
-WHERE s.id = ANY($1::uuid[]) AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
-  AND f.sources->0->>'session_id' = s.id::text
+WITH hidden AS MATERIALIZED (
+  SELECT f.tenant, f.resource_id, f.id FROM sessions s CROSS JOIN LATERAL (
+    SELECT tenant, resource_id, id FROM facts
+    WHERE tenant = s.tenant AND resource_id = s.resource_id AND {IS_HIDDEN} AND sources->0->>'session_id' = s.id::text
+    OFFSET 0
+  ) AS f WHERE s.id = ANY($1::uuid[])
+)
+DELETE FROM facts f USING hidden h WHERE f.tenant = h.tenant AND f.resource_id = h.resource_id AND f.id = h.id
 """  # noqa: S608 - our own text
 
 

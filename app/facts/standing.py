@@ -22,16 +22,15 @@ from app.kit.lazy_greedy import lowest_first
 from app.kit.words import terms
 
 # JSON, or NULL if nothing was known. A tool's or a stranger's word is left out: they must not write what stands at the
-# head of every session. A row without a text is no fact (rereading.py).
+# head of every session. A row without a text is no fact (rereading.py). Limited for each author by itself, the facts are
+# looked up by their resource: joined to the session, they were found by reading the facts of all.
 STANDING: Final = """
-SELECT json_agg(f) FROM (
-  SELECT f.id, f.text, f.category, f.author, f.valid_from, ended.valid_to, s.began_at, rank.worth, rank.passed,
-    row_number() OVER (
-      PARTITION BY f.author ORDER BY rank.passed, rank.worth DESC, f.valid_from DESC, f.id DESC) AS place
-  FROM (SELECT tenant, resource_id, coalesce(began_at, created_at) AS began_at
-        FROM sessions WHERE id = {session}) s
-  JOIN facts f ON f.tenant = s.tenant AND f.resource_id = s.resource_id
-  CROSS JOIN LATERAL (
+SELECT json_agg(best) FROM (
+  SELECT tenant, resource_id, coalesce(began_at, created_at) AS began_at
+  FROM sessions WHERE id = {session} AND {facts_max} > 0
+) s CROSS JOIN (VALUES {authors}) AS a (author) CROSS JOIN LATERAL (
+  SELECT f.id, f.text, f.category, f.author, f.valid_from, ended.valid_to, s.began_at, rank.worth, rank.passed
+  FROM facts f CROSS JOIN LATERAL (
     SELECT CASE WHEN f.replaced_by IS NOT NULL AND (
       SELECT r.created_at > s.began_at FROM facts r
       WHERE r.tenant = f.tenant AND r.resource_id = f.resource_id AND r.id = f.replaced_by
@@ -41,9 +40,11 @@ SELECT json_agg(f) FROM (
     SELECT f.worth + CASE WHEN f.confirmed_at <= s.began_at THEN {confirmed} ELSE 0 END AS worth,
       coalesce(f.passes_at <= s.began_at, false) AS passed
   ) AS rank
-  WHERE f.worded_at <= s.began_at AND f.valid_from <= s.began_at AND coalesce(ended.valid_to > s.began_at, true)
-    AND f.trust IN ('user', 'operator') AND f.text <> '' AND {facts_max} > 0
-) f WHERE place <= {facts_max}
+  WHERE f.tenant = s.tenant AND f.resource_id = s.resource_id AND f.author = a.author
+    AND f.worded_at <= s.began_at AND f.valid_from <= s.began_at AND coalesce(ended.valid_to > s.began_at, true)
+    AND f.trust IN ('user', 'operator') AND f.text <> ''
+  ORDER BY rank.passed, rank.worth DESC, f.valid_from DESC, f.id DESC LIMIT {facts_max}
+) AS best
 """
 
 # The mark changes as soon as any fact of the resource is written, which gives its row another xmin
@@ -58,7 +59,8 @@ CASE WHEN s.resource_id IS NOT NULL AND {facts_max} > 0 THEN (
 
 def standing(*, session: str, facts_max: str) -> str:
     """The query that reads the standing facts, with these SQL parameters."""
-    return STANDING.format(session=session, facts_max=facts_max, confirmed=CONFIRMED_POINTS)
+    authors = ", ".join(f"('{author}')" for author in Author)
+    return STANDING.format(session=session, facts_max=facts_max, authors=authors, confirmed=CONFIRMED_POINTS)
 
 
 def standing_mark(*, facts_max: str) -> str:
