@@ -22,8 +22,8 @@ from app.kit.lazy_greedy import lowest_first
 from app.kit.words import terms
 
 # JSON, or NULL if nothing was known. A tool's or a stranger's word is left out: they must not write what stands at the
-# head of every session. A row without a text is no fact (rereading.py). Limited for each author by itself, the facts are
-# looked up by their resource: joined to the session, they were found by reading the facts of all.
+# head of every session. A row without a text is no fact (rereading.py). The limit within the join has Postgres look the
+# facts up by their resource: without it the facts of all were read.
 STANDING: Final = """
 SELECT json_agg(best) FROM (
   SELECT tenant, resource_id, coalesce(began_at, created_at) AS began_at
