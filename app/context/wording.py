@@ -87,7 +87,7 @@ def condensed_title(conversations: Sequence[str], first: int, last: int, *, shar
 
 def other_conversation(key: str, said: Sequence[str]) -> str:
     """The unobserved messages of another session; nothing in them can close the tag."""
-    text = _OTHER_TAG.sub("‹", "\n".join(map(_hanging, said)))
+    text = _OTHER_TAG.sub("‹", "\n".join(map(hanging, said)))
     return f'<other-conversation name="{key}">\n{text}\n</other-conversation>'
 
 
@@ -126,19 +126,19 @@ def in_context(text: str) -> str:
     return f"<context>\n{_CONTEXT_TAG.sub('‹', text)}\n</context>"
 
 
-def _hanging(text: str) -> str:
+def hanging(text: str) -> str:
     """Text of a user or a model with its further lines indented, so that none can pose as a line of ours."""
     return "\n  ".join(text.splitlines())
 
 
 def current_task(task: str, *, messages_since: int) -> str:
     """The line of the current task, which the messages since the newest note may have changed."""
-    return f"Current task, as of the newest note{_ago(messages_since)}: {_hanging(task)}"
+    return f"Current task, as of the newest note{_ago(messages_since)}: {hanging(task)}"
 
 
 def suggested_response(response: str, *, messages_since: int) -> str:
     """The line of the suggested response, which the assistant may have given since."""
-    return f"Suggested next response, as of the newest note{_ago(messages_since)}: {_hanging(response)}"
+    return f"Suggested next response, as of the newest note{_ago(messages_since)}: {hanging(response)}"
 
 
 def _ago(messages: int) -> str:
@@ -159,7 +159,7 @@ def recalled_from(day: date) -> str:
 
 def recalled(*, seq: int, said_at: datetime, by: str, text: str) -> str:
     """The line of a recalled message."""
-    return _hanging(f"#{seq}, {said_at:%H:%M}, {by}: {text}")
+    return hanging(f"#{seq}, {said_at:%H:%M}, {by}: {text}")
 
 
 def left_out(messages: int) -> str:

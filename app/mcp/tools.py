@@ -10,10 +10,12 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from app.context.rendering.text import part_line
+from app.context.wording import hanging, marked
 from app.kit.json import dumps
 from app.memory.rules import MESSAGE_TOKENS_MAX
 from app.recall.schemas import LIMIT_DEFAULT, LIMIT_MAX, QUERY_CHARACTERS_MAX
-from app.sessions.model import MESSAGES_MOST, SEQ_MAX
+from app.sessions.model import MESSAGES_MOST, SEQ_MAX, Trust
 from app.sessions.schemas import WAIT_MS_MAX, Name
 
 Budget = Annotated[int, Field(ge=0, le=MESSAGE_TOKENS_MAX)]
@@ -49,7 +51,9 @@ class Tool(BaseModel, ABC):
 
 
 class SessionTool(Tool, ABC):
-    session: Name = Field(description="Key of the conversation, chosen by whoever appends to it")
+    session: Name = Field(
+        description="Key of the conversation: chosen at its first append, the same in each call since"
+    )
 
     def _path(self, name: str) -> str:
         return f"/sessions/{self.session}/{name}"
@@ -66,23 +70,36 @@ class Said(BaseModel):
 
 
 class AppendMessages(SessionTool):
-    """Store messages of a conversation, in their order, so that they are remembered. Call it after each turn."""
+    """Store messages of a conversation, oldest first, so that they are remembered.
+
+    Call it after each turn, with what the user, the assistant and the tools said.
+    """
 
     reads: ClassVar[bool] = False
 
-    messages: list[Said] = Field(min_length=1, max_length=MESSAGES_MOST)
-    resource_id: Name | None = Field(None, description="Whose conversation it is, e.g. a user's id")
+    messages: list[Said] = Field(min_length=1, max_length=MESSAGES_MOST, description="The new messages, oldest first")
+    resource_id: Name | None = Field(
+        None, description="Id of the user or project whose conversation it is; give it with the first messages"
+    )
 
     def call(self) -> Call:
         return Call(method="POST", path=self._path("messages"), body=self._given())
 
 
 class GetContext(SessionTool):
-    """What is remembered of a conversation, as text: notes of what was said and done, then the newest messages."""
+    """Get what is remembered of a conversation, as text: notes of what was said and done, then the newest messages.
 
-    memory_budget: Budget | None = Field(None, description="Tokens of notes at most; 0: no limit")
-    message_budget: Budget | None = Field(None, description="Tokens of messages at most; 0: no limit")
-    wait_ms: int = Field(0, ge=0, le=WAIT_MS_MAX, description="Wait so long for what was appended to be noted")
+    Call it before each turn.
+    """
+
+    memory_budget: Budget | None = Field(None, description="Maximum tokens of the notes; 0: no limit")
+    message_budget: Budget | None = Field(None, description="Maximum tokens of the messages; 0: no limit")
+    wait_ms: int = Field(
+        0,
+        ge=0,
+        le=WAIT_MS_MAX,
+        description="Milliseconds to wait at most until the notes are up to date; 0: do not wait",
+    )
 
     def call(self) -> Call:
         return Call(method="GET", path=self._path("context"), query=self._given() | {"format": "text"})
@@ -93,23 +110,33 @@ class GetContext(SessionTool):
 
 
 class MemoryStatus(SessionTool):
-    """Where the memory of a conversation stands: what waits to be noted, what the notes cover, errors and costs."""
+    """Get the state of a conversation's memory: what waits to be noted, what the notes cover, errors and costs.
+
+    It has nothing of what was said.
+    """
 
     def call(self) -> Call:
         return Call(method="GET", path=self._path("memory"))
 
 
 class Recall(Tool):
-    """Find what was said earlier and what was noted of it, best first, in one conversation or in all of somebody's."""
+    """Search what was said earlier, and the notes and facts about it, in one conversation or in all of a user's.
+
+    Use it before saying that you do not know or do not remember something. Returns the best first, each with the key of
+    its conversation and the numbers of its messages, which read_messages takes.
+    """
 
     query: str = Field(
         min_length=1,
         max_length=QUERY_CHARACTERS_MAX,
-        description="Words to find, in any language; a date in it narrows the time",
+        description="Words that were probably said, in any language; what was said at a time named in it, such as"
+        ' "last May", comes first',
     )
-    session: Name | None = Field(None, description="Key of the conversation; or else:")
-    resource_id: Name | None = Field(None, description="Whose conversations, e.g. a user's id")
-    limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
+    session: Name | None = Field(None, description="Key of the conversation to search; not with resource_id")
+    resource_id: Name | None = Field(
+        None, description="Id of the user or project all of whose conversations to search; not with session"
+    )
+    limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX, description="Maximum number of results")
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
@@ -128,12 +155,12 @@ class Recall(Tool):
 
 
 class ReadMessages(SessionTool):
-    """Read messages word for word, by their numbers: those that a note cites as #12 or #15-18, or that recall tells."""
+    """Read messages word for word, by their numbers: as a note cites them, #12 or #15-18, or a result of recall."""
 
     from_seq: int = Field(ge=1, le=SEQ_MAX, description="Number of the first message")
     to_seq: int = Field(ge=1, le=SEQ_MAX, description="Number of the last message, itself included")
     conversation: Name | None = Field(
-        None, description="Where conversations share a memory, the one that a note names: monday, of #monday:12"
+        None, description="If a note names a conversation, its key: monday for #monday:12; default: the session"
     )
 
     def call(self) -> Call:
@@ -147,13 +174,19 @@ class ReadMessages(SessionTool):
 
 
 def _message_line(message: dict[str, Any]) -> str:
-    parts = (part["text"] if part["type"] == "text" else dumps(part).decode() for part in message["content"])
-    speaker = message["name"] or message["role"]
-    return f"[#{message['seq']}, {message['created_at'][:16]}] {speaker}: {' '.join(parts)}"
+    text = "\n".join(line for part in message["content"] if (line := part_line(part)))
+    return _line(message, f"#{message['seq']}, ", by=message["name"] or message["role"], text=text)
 
 
 def _hit_line(hit: dict[str, Any]) -> str:
-    return f"[{_place(hit)}{hit['created_at'][:16]}] {hit['role'] or hit['kind']}: {hit['text']}"
+    return _line(hit, _place(hit), by=hit["role"] or hit["kind"], text=hit["text"])
+
+
+def _line(told: dict[str, Any], place: str, *, by: str, text: str) -> str:
+    """A message or a hit, marked if it is a tool's or a stranger's; nothing in it can pose as another."""
+    trust = None if told["trust"] is None else Trust(told["trust"])
+    text = marked(text, role=told["role"], trust=trust)
+    return hanging(f"[{place}{told['created_at'][:16]}] {by}: {text}")
 
 
 def _place(hit: dict[str, Any]) -> str:

@@ -25,7 +25,9 @@ KINDS: dict[KindIn, HitKind] = {
 
 
 class RecallIn(Body):
-    query: Query = Field(description="Text to search for, in any language; a date in it narrows the time range")
+    query: Query = Field(
+        description='Text to search for, in any language; hits of a time that it names ("last May") come first'
+    )
     limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX, strict=True, description="Maximum number of hits")
     kinds: list[KindIn] = Field(
         default=list(KINDS),

@@ -24,7 +24,9 @@ def render(layout: Layout) -> Rendered:
 
 def _turns(turns: tuple[Turn, ...]) -> list[str]:
     """The turns that have a text: a boundary, for one, has none."""
-    return [_turn(turn, lines) for turn in turns if (lines := [line for part in turn.parts if (line := _line(part))])]
+    return [
+        _turn(turn, lines) for turn in turns if (lines := [line for part in turn.parts if (line := part_line(part))])
+    ]
 
 
 def _turn(turn: Turn, lines: list[str]) -> str:
@@ -33,7 +35,8 @@ def _turn(turn: Turn, lines: list[str]) -> str:
     return f"{speaker}: " + _AS_A_TURN.sub(r"\1  ", "\n".join(lines))
 
 
-def _line(part: Part) -> str:
+def part_line(part: Part) -> str:
+    """The part as text; "" for reasoning."""
     match part["type"]:
         case PartType.REASONING:
             return ""
