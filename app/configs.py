@@ -44,6 +44,7 @@ def context_limits(settings: Settings) -> ContextLimits:
         settings.context,
         template_characters_max=settings.state.template_characters_max,
         profile_tokens=settings.facts.profile_tokens,
+        recall_tokens=settings.recall.tokens,
         part_bytes_inline_max=settings.artifacts.part_bytes_inline_max,
     )
 

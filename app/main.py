@@ -244,7 +244,6 @@ def _provide_context(state: State, base: Base, memory: MemoryParts, recall: Reca
             bytes_max=settings.context.answers_bytes_max,
         ),
         recall=recall.service,
-        recall_tokens=settings.recall.tokens,
         limits=context_limits(settings),
         tracer=base.tracer,
     )

@@ -121,8 +121,8 @@ class ContextLimits:
 
     A template, unfilled or filled, has at most ``template_characters_max``; all filled ones together have
     ``system_characters_max``, as each of a thousand may use the same large value. The profile has at most
-    ``profile_tokens``, messages of other sessions that share the memory ``elsewhere_tokens``. A part with more than
-    ``part_bytes_inline_max`` may be shown as a preview.
+    ``profile_tokens``, messages that a ``query`` recalls ``recall_tokens``, and those of other sessions that share the
+    memory ``elsewhere_tokens``. A part with more than ``part_bytes_inline_max`` may be shown as a preview.
     """
 
     temp_values_max: int = 100
@@ -131,6 +131,7 @@ class ContextLimits:
     template_characters_max: int = 1024 * 1024
     system_characters_max: int = 8 * 1024 * 1024
     profile_tokens: int = 600
+    recall_tokens: int = 1_500
     elsewhere_tokens: int = 2_000
     part_bytes_inline_max: int = 10_000
 

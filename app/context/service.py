@@ -51,11 +51,9 @@ class ContextService:
         clock: Clock,
         answers: Answers,
         recall: RecallService,
-        recall_tokens: int,
         limits: ContextLimits,
         tracer: Tracer,
     ) -> None:
-        """``recall_tokens``: the part of a context for what ``query=`` finds. ``limits``: what callers may add."""
         self._reader = reader
         self._store = store
         self._diffs = diffs
@@ -63,7 +61,6 @@ class ContextService:
         self._clock = clock
         self._answers = answers
         self._recall = recall
-        self._recall_tokens = recall_tokens
         self._limits = limits
         self._tracer = tracer
 
@@ -146,13 +143,13 @@ class ContextService:
     async def _recalled(
         self, tenant: str, snapshot: Snapshot, query: str, *, now: datetime, before_seq: int
     ) -> tuple[Recalled, ...]:
-        """What a search finds among the messages before the shown ones, within ``recall_tokens``."""
+        """What a search finds among the messages before the shown ones."""
         zone = snapshot.rules.zone
         search = Search(
             query=query, limit=RECALLED_MAX, kinds=MESSAGES, now=now.astimezone(zone), before_seq=before_seq
         )
         found = await self._recall.session(tenant, snapshot.key, search)
-        return within(found, tokens_max=self._recall_tokens, zone=zone)
+        return within(found, tokens_max=self._limits.recall_tokens, zone=zone)
 
     async def diff(self, *, tenant: str, key: str, since: int | None, until: int | None) -> Diff:
         """What entered and what left between two versions. Raises SessionNotFound, VersionNotFound, Invalid."""
