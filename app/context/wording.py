@@ -55,6 +55,7 @@ SYSTEM_MESSAGE = "<system-message>\n{}\n</system-message>"
 # Before the words of a named user, in shapes that have no field for the name.
 SPEAKER = "{}:"
 
+ERROR = "[error]"  # before the output of a tool that failed, where no field can tell that
 NO_RESULT = "(no result)"
 NO_OUTPUT = "(no output)"
 

@@ -19,6 +19,8 @@ ANTHROPIC_SYSTEM: TypeAdapter[Any] = TypeAdapter(list[TextBlockParam])
 OPENAI_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[ChatCompletionMessageParam])
 OPENAI_INPUT: TypeAdapter[Any] = TypeAdapter(ResponseInputParam)
 MARKS = ("cache_control", "prompt_cache_breakpoint")
+GEMINI_IMAGES = tuple(f"image/{kind}" for kind in ("png", "jpeg", "webp", "heic", "heif"))
+BEGINNINGS = {"image/gif": "R0lGOD", "image/png": "iVBORw", "image/jpeg": "/9j/"}  # of the bytes, in base64
 
 
 def check_anthropic(payload: dict[str, Any]) -> None:
@@ -47,7 +49,8 @@ def check_anthropic(payload: dict[str, Any]) -> None:
         assert types
         assert types[-1] not in {"thinking", "redacted_thinking"}
         assert message["role"] == "user" or not message["content"][-1].get("text", "")[-1:].isspace()
-        assert all(block["content"] for block in message["content"] if block.get("is_error"))
+        assert all(_is_worded(block["content"]) for block in message["content"] if block.get("is_error"))
+        assert not any(map(_is_misnamed, _found(message, "source")))
         assert types[: len(results)] == ["tool_result"] * len(results)
         calls = _calls_of(messages[index - 1]) if index else []
         assert sorted(results) == sorted(calls) or (index == len(messages) - 1 and set(results) <= set(calls))
@@ -56,6 +59,18 @@ def check_anthropic(payload: dict[str, Any]) -> None:
     assert all(text.strip() for text in _texts(payload))
     assert all(urlsplit(url).scheme == "https" for url in _found(payload, "url"))
     assert count_marks(payload) <= 4
+
+
+def _is_worded(content: Any) -> bool:
+    """Whether it is something, and nothing but texts: Anthropic refuses an image in an error."""
+    return bool(content) and (isinstance(content, str) or {block["type"] for block in content} == {"text"})
+
+
+def _is_misnamed(source: Any) -> bool:
+    """Whether the bytes of an image are of another type than the one named, which Anthropic refuses."""
+    begins = BEGINNINGS.get(str(source.get("media_type"))) if isinstance(source, dict) else None
+    others = [other for other in BEGINNINGS.values() if other != begins]
+    return begins is not None and source["data"].startswith(tuple(others))
 
 
 def check_openai(payload: dict[str, Any]) -> None:
@@ -71,7 +86,8 @@ def check_openai(payload: dict[str, Any]) -> None:
             waiting = [call["id"] for call in message.get("tool_calls", [])]
     assert all(text.strip() for text in _texts(payload))
     assert all(_is_seen(image["url"]) for image in _found(payload, "image_url"))
-    assert not any(file.get("file_data", "").startswith("data:audio") for file in _found(payload, "file"))
+    files = [file["file_data"] for file in _found(payload, "file") if "file_data" in file]
+    assert all(data.startswith("data:application/pdf;") for data in files)
     assert count_marks(payload) <= 4
 
 
@@ -112,6 +128,9 @@ def check_responses(payload: dict[str, Any]) -> None:
     assert all(text.strip() for text in _texts(payload["input"]))
     assert all(map(_is_seen, _found(payload, "image_url")))
     assert all(map(_is_seen, _found(payload, "file_url")))
+    assert not any(
+        data.startswith(("data:image/", "data:audio/", "data:video/")) for data in _found(payload, "file_data")
+    )
     ids = [item["id"] for item in payload["input"] if "id" in item]
     assert len(ids) == len(set(ids))
     assert all(item.get("id", "fc").startswith("fc") for item in payload["input"] if item["type"] == "function_call")
@@ -123,6 +142,8 @@ def check_gemini(payload: dict[str, Any]) -> None:
     for content in payload["contents"]:
         Content.model_validate(content)
     GenerateContentConfig.model_validate(payload.get("config", {}))
+    told = list(_found(payload["contents"], "mime_type"))
+    assert all(kind.startswith((*GEMINI_IMAGES, "audio/", "video/", "text/", "application/pdf")) for kind in told)
     contents = payload["contents"]
     assert [content["role"] for content in contents] == ["user", "model"] * (len(contents) // 2) + ["user"] * (
         len(contents) % 2

@@ -23,7 +23,7 @@ from app.context.rendering.parts import (
 )
 from app.context.rendering.shape import fields, fitting, text
 from app.context.rendering.thread import Item, Thread
-from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
+from app.context.wording import ERROR, NO_OUTPUT, OPENING, SYSTEM_MESSAGE
 from app.kit.patterns import lazy_pattern
 from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire.anthropic import PROVIDER
@@ -166,9 +166,11 @@ def _tool_use(part: Part) -> Item:
 def _tool_result(part: Part) -> Item:
     block: Item = {"type": "tool_result", "tool_use_id": identifier(part["tool_call_id"], length=ID_LENGTH)}
     content = _references(part["output"]) or [_within_result(item) for item in output_parts(part["output"])]
-    if part.get("is_error"):  # Anthropic refuses an error without content
-        return {**block, "content": content or [text_part(NO_OUTPUT)], "is_error": True}
-    return {**block, "content": content} if content else block
+    if not part.get("is_error"):
+        return {**block, "content": content} if content else block
+    if any(item["type"] != "text" for item in content):  # which Anthropic refuses in an error, as it does no content
+        return {**block, "content": [text_part(ERROR), *content]}
+    return {**block, "content": content or [text_part(NO_OUTPUT)], "is_error": True}
 
 
 def _within_result(item: Part) -> Item:

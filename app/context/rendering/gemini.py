@@ -53,8 +53,12 @@ BESIDE_MEDIA = (
     ("media_resolution", "media_resolution", RESOLUTION),
     ("media_resolution", "mediaResolution", RESOLUTION),
 )
+# The media types that Gemini takes, or their beginnings (ai.google.dev: image, video, audio, document understanding).
+TAKEN = (
+    *("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"),
+    *("audio/", "video/", "text/", "application/pdf"),
+)
 MEDIA_TYPES: Mapping[str, str] = {
-    ".gif": "image/gif",
     ".jpeg": "image/jpeg",
     ".jpg": "image/jpeg",
     ".pdf": "application/pdf",
@@ -209,9 +213,11 @@ def _answer(part: Part) -> Item:
 
 
 def _media(part: Part) -> Item | None:
-    """The bytes, or a URL with a media type that is known or not needed; else None."""
+    """The bytes, or a URL with a media type that is known or not needed; None for what Gemini does not take."""
     media_type, url, data = media(part)
     beside = {shown: more for shown, sent, shape in BESIDE_MEDIA if (more := _more(part, sent, shape))}
+    if media_type and not media_type.startswith(TAKEN):
+        return None
     if data and media_type:
         return {"inline_data": {**_more(part, "inlineData", NAMED), "mime_type": media_type, "data": data}, **beside}
     if not url or part.get("content") is not None:

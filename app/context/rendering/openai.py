@@ -22,7 +22,7 @@ from app.context.rendering.parts import (
 )
 from app.context.rendering.shape import fields, fitting, flag, listed, mapping, text
 from app.context.rendering.thread import Item, Thread
-from app.context.wording import NO_OUTPUT
+from app.context.wording import ERROR, NO_OUTPUT
 from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire.openai_chat import MISTRAL, PROVIDER, REASONED
 
@@ -31,6 +31,7 @@ CACHEABLE = frozenset({"text", "image_url", "input_audio", "file"})
 NAME_LENGTH, ID_LENGTH = 64, 40
 CALL, CUSTOM_CALL = "function", "custom"
 CALLS = frozenset({CALL, CUSTOM_CALL})
+PDF = "application/pdf"  # the only type of file that Chat Completions takes
 AUDIO_FORMATS = {"audio/wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
 
 # DeepSeek and Moonshot have reasoning_content; Groq, Cerebras and vLLM reasoning; OpenRouter reasoning_details too;
@@ -168,7 +169,7 @@ def _call(part: Part) -> Item:
 def _result(part: Part) -> list[Item]:
     """The output as texts; an error is marked by a text, as there is no field for it."""
     shown = [text_part(stand_in(item)) for item in output_parts(part["output"])] or [text_part(NO_OUTPUT)]
-    return [text_part("[error]"), *shown] if part.get("is_error") else shown
+    return [text_part(ERROR), *shown] if part.get("is_error") else shown
 
 
 def _image(part: Part) -> Item:
@@ -182,7 +183,7 @@ def _file(part: Part) -> Item:
     media_type, _, data = media(part)
     if data and media_type in AUDIO_FORMATS:
         return {"type": "input_audio", "input_audio": {"data": data, "format": AUDIO_FORMATS[media_type]}}
-    if shown := file_data(part):
+    if media_type == PDF and (shown := file_data(part)):
         return {"type": "file", "file": shown}
     if own_id := file_id(part):
         return {"type": "file", "file": {"file_id": own_id}}

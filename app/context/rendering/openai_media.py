@@ -6,7 +6,7 @@ from app.sessions.model import Part
 
 WEB = ("https://", "http://")
 FILE_ID = "file-"
-NO_FILES = ("audio/", "video/")
+NO_FILES = ("audio/", "image/", "video/")
 DETAILS = ("low", "high", "auto", "original")
 
 

@@ -27,7 +27,7 @@ from app.context.rendering.parts import (
 )
 from app.context.rendering.shape import Shape, fitting
 from app.context.rendering.thread import Item
-from app.context.wording import NO_OUTPUT
+from app.context.wording import ERROR, NO_OUTPUT
 from app.kit.json import canonical_each
 from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire.openai_responses import APPROVAL, MESSAGE_ID, PROVIDER
@@ -275,7 +275,7 @@ def _output(part: Part) -> str | list[Item]:
     """One text as it is, else its parts; an error is marked by a text, as there is no field for it."""
     shown = [_input(item, Role.USER) for item in output_parts(part["output"])] or [_text(NO_OUTPUT)]
     if part.get("is_error"):
-        return [_text("[error]"), *shown]
+        return [_text(ERROR), *shown]
     return shown[0]["text"] if len(shown) == 1 and shown[0]["type"] == "input_text" else shown
 
 

@@ -117,15 +117,18 @@ def stand_in(part: Part) -> str:
 
 
 def media(part: Part) -> Media:
-    """The media of a part, whose fields may be any JSON in a tool's output. An image's bytes may tell its type."""
+    """The media of a part, whose fields may be any JSON in a tool's output.
+
+    An image is of the type that its bytes are, if they tell it: Anthropic refuses it under any other.
+    """
     url, data = part.get("url"), part.get("data")
     media_type = next((part[key] for key in NAMED_BY if part.get(key)), None)
     if isinstance(url, str) and (inline := DATA_URL.fullmatch(url)):
         media_type, url, data = inline["media_type"], None, inline["data"]
     written = standard_base64(_text(data))
     named = (_text(media_type) or "").lower()
-    if written and not named and part.get("type") == PartType.IMAGE:
-        named = next((kind for begins, kind in BEGINS.items() if written.startswith(begins)), "")
+    if written and part.get("type") == PartType.IMAGE:
+        named = next((kind for begins, kind in BEGINS.items() if written.startswith(begins)), named)
     return Media(MISNAMED.get(named, named), _text(url), written)
 
 

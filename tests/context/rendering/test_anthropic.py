@@ -145,6 +145,22 @@ def test_an_error_without_words_is_given_some() -> None:
     assert messages[-1]["content"][0]["content"] == [text("(no output)")]
 
 
+def test_an_error_with_an_image_is_told_in_words_so_that_the_image_is_seen() -> None:
+    shot = {"type": "image", "data": "aGk=", "media_type": "image/png"}
+    failed = result("c1", [text("Not found."), shot], is_error=True)
+    (block,) = rendered(user("Go"), assistant(call("c1")), tool(failed))["messages"][-1]["content"]
+    assert [item["type"] for item in block["content"]] == ["text", "text", "image"]
+    assert block["content"][:2] == [text("[error]"), text("Not found.")]
+    assert "is_error" not in block
+
+
+@pytest.mark.parametrize("named", ["image/png", "image/jpg", "image/tiff", None])
+def test_an_image_is_of_the_type_that_its_bytes_are(named: str | None) -> None:
+    image = {"type": "image", "data": "/9j/4AAQ", "media_type": named}
+    source = rendered(user(image))["messages"][0]["content"][0]["source"]
+    assert source["media_type"] == "image/jpeg"
+
+
 def test_thinking_is_kept_exactly_and_other_reasoning_is_not_shown() -> None:
     parts = (
         {"type": "reasoning", "text": "hm", "signature": "sig", "provider": "anthropic"},

@@ -136,6 +136,13 @@ def test_signatures_of_gemini_s_own_come_back_and_others_reasoning_does_not() ->
             {"type": "file", "url": "gs://a.mp4", "media_type": "video/mp4", "videoMetadata": {"fps": 1}},
             {"file_data": {"file_uri": "gs://a.mp4", "mime_type": "video/mp4"}, "video_metadata": {"fps": 1}},
         ),
+        ({"type": "image", "data": "R0lGODlh", "media_type": "image/gif"}, {"text": "[image: image/gif]"}),
+        ({"type": "image", "url": "https://example.com/a.gif"}, {"text": "[image]"}),
+        ({"type": "file", "data": "aGk=", "media_type": "application/zip", "name": "a"}, {"text": "[file: a]"}),
+        (
+            {"type": "file", "data": "aGk=", "media_type": "text/csv"},
+            {"inline_data": {"mime_type": "text/csv", "data": "aGk="}},
+        ),
         ({"type": "file", "file_id": "f-1", "name": "a.txt"}, {"text": "[file: a.txt]"}),
         ({"type": "file", "url": "https://youtu.be/a"}, {"file_data": {"file_uri": "https://youtu.be/a"}}),
         (

@@ -149,6 +149,7 @@ def test_other_reasoning_is_not_sent_back(part: Part) -> None:
             {"type": "file", "data": "aGk=", "media_type": "application/pdf", "name": "a.pdf"},
             {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="}},
         ),
+        ({"type": "file", "data": "aGk=", "media_type": "text/csv", "name": "a.csv"}, text("[file: a.csv]")),
         ({"type": "file", "url": "https://example.com/a.pdf", "name": "a.pdf"}, text("[file: a.pdf]")),
         ({"type": "file", "file_id": "file-1"}, {"type": "file", "file": {"file_id": "file-1"}}),
         ({"type": "image", "file_id": "f-1"}, text("[image]")),
