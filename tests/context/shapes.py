@@ -1,5 +1,6 @@
 """Checks of the providers' requirements for payloads, independent of the code that renders them."""
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -88,6 +89,7 @@ def check_openai(payload: dict[str, Any]) -> None:
     assert all(_is_seen(image["url"]) for image in _found(payload, "image_url"))
     files = [file["file_data"] for file in _found(payload, "file") if "file_data" in file]
     assert all(data.startswith("data:application/pdf;") for data in files)
+    assert all(isinstance(json.loads(function["arguments"]), dict) for function in _found(payload, "function"))
     assert count_marks(payload) <= 4
 
 
@@ -116,6 +118,7 @@ def check_responses(payload: dict[str, Any]) -> None:
             waiting.remove(item["call_id"])
             assert item["output"]
         elif kind.endswith("_call") and "call_id" in item:  # a call that OpenAI runs contains its result
+            assert kind != "function_call" or isinstance(json.loads(item["arguments"]), dict)
             called.append(item["call_id"])
             waiting.append(item["call_id"])
         elif kind == "message":

@@ -13,6 +13,7 @@ from app.context.rendering.openai_media import file_data, file_id, image_detail,
 from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
     arguments_text,
+    function_arguments,
     identifier,
     media,
     output_parts,
@@ -162,7 +163,7 @@ def _call(part: Part) -> Item:
     call_id, name = identifier(part["id"], length=ID_LENGTH), identifier(part["name"], length=NAME_LENGTH)
     if part.get("provider") == PROVIDER and part.get("native") == CUSTOM_CALL:
         return {"id": call_id, "type": CUSTOM_CALL, "custom": {"name": name, "input": arguments_text(part)}}
-    function = {"name": name, "arguments": arguments_text(part)}
+    function = {"name": name, "arguments": function_arguments(part)}
     return {"id": call_id, "type": CALL, "function": function, **CALL_FIELDS(part)}
 
 

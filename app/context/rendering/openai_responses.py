@@ -19,6 +19,7 @@ from app.context.rendering.own import as_they_came
 from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
     arguments_text,
+    function_arguments,
     identifier,
     output_parts,
     said_by_user,
@@ -170,7 +171,7 @@ class _Items:
             called = {"call_id": call_id, "name": name, "input": arguments_text(part)}
             return {"type": CUSTOM_CALL, **called, **self._item_id(part, CUSTOM_CALL_ID), **_came(CALLED, part)}
         came = _came(CALL, part)
-        called = {"call_id": call_id, "name": name, "arguments": arguments_text(part)}
+        called = {"call_id": call_id, "name": name, "arguments": function_arguments(part)}
         return {"type": "function_call", **called, **self._item_id(part, CALL_ID), **came}
 
     def _item_id(self, part: Part, prefix: str) -> Item:

@@ -82,6 +82,22 @@ def arguments_text(part: Part) -> str:
     return as_text(part.get("arguments_json", part["arguments"]))
 
 
+def function_arguments(part: Part) -> str:
+    """A function's arguments as the JSON of an object: as the model wrote them, if they are one.
+
+    OpenAI takes any text here, but vLLM, SGLang and llama.cpp refuse the whole request for arguments that broke off.
+    """
+    text = arguments_text(part)
+    return text if _is_object(text) else as_text(arguments_object(part))
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(loads(text.encode()), dict)
+    except ValueError:
+        return False
+
+
 def arguments_object(part: Part) -> dict[str, Any]:
     """A call's arguments as the object some providers want.
 

@@ -75,6 +75,16 @@ def test_calls_have_their_own_field_and_results_their_own_messages() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [('{"path": "a.t', '{"arguments":"{\\"path\\": \\"a.t"}'), ("[1]", '{"arguments":[1]}'), ("", "{}")],
+)
+def test_arguments_are_an_object_even_if_the_model_broke_off(sent: str, shown: str) -> None:
+    """Some servers refuse others in every later request, so that the session could not go on."""
+    (message,) = rendered(assistant(call("c1") | {"arguments": sent}))["messages"]
+    assert message["tool_calls"][0]["function"]["arguments"] == shown
+
+
 def test_arguments_are_the_models_own_bytes_where_they_are_known() -> None:
     sent = call("c1", {"q": 1}) | {"arguments_json": '{ "q": 1 }'}
     message = rendered(user("Find"), assistant(sent))["messages"][1]
