@@ -199,3 +199,4 @@ def test_a_response_of_the_sdk_is_a_message_as_it_is(exclude_none: bool) -> None
 
     assert message.kind is Kind.TOOL_CALL
     assert [part["type"] for part in message.parts] == ["reasoning", "text", "tool_call"]
+    assert all("item_id" not in part for part in message.parts)  # OpenAI's items have ids of the same form

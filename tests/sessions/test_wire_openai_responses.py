@@ -266,7 +266,8 @@ def test_the_output_of_the_sdk_is_taken_item_by_item() -> None:
         [item.model_dump(mode="json") for item in output],
     ):
         messages = [normalise(item) for item in dumped]
-        assert [part["type"] for message in messages for part in message.parts] == ["reasoning", "tool_call", "text"]
+        parts = [(part["type"], part["item_id"]) for message in messages for part in message.parts]
+        assert parts == [("reasoning", "rs_1"), ("tool_call", "fc_1"), ("text", "msg_1")]
 
 
 def test_items_stand_in_the_content_of_a_message_as_langchain_has_them() -> None:

@@ -66,9 +66,17 @@ def of_message(raw: Wire, parts: list[Part]) -> list[Part]:
     reasoning before it. Ids of another form are the caller's.
     """
     phase, message_id = optional_string(raw, "phase", ""), raw.get("id")
-    if raw.get("type") == "message" and isinstance(message_id, str) and message_id.startswith(MESSAGE_ID):
+    if _is_item(raw) and isinstance(message_id, str) and message_id.startswith(MESSAGE_ID):
         parts = [{**part, "item_id": message_id} for part in parts]
     return parts if phase is None or not parts else [{**parts[0], "phase": phase}, *parts[1:]]
+
+
+def _is_item(raw: Wire) -> bool:
+    """Whether the message is an item: a whole reply of Anthropic has the same type and such an id, but other blocks."""
+    if raw.get("type") != "message":
+        return False
+    content = raw.get("content")
+    return not isinstance(content, list) or any(isinstance(one, dict) and one["type"] in NESTED for one in content)
 
 
 # The argument fields of the caller's own tools, and of OpenAI's, with the field that holds their result.
