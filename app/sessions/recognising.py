@@ -13,6 +13,8 @@ from app.sessions.wire import content_hash
 
 INTEGER_END = 2.0**63  # below it, a float that is whole is compared as an integer
 VALUES = ("arguments", "output")
+BASE64 = ("data", "signature", "thoughtSignature")
+URL_SAFE = str.maketrans("+/", "-_", "=")
 
 
 def hashes_said_again(
@@ -31,33 +33,38 @@ def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool
     They may differ in shape too, e.g. if the new one is sent as it is listed. A call of the Responses API is hashed
     with the tool's name, which the stored message has only in its parts, and a message of that API has its id in its
     parts too. JSON has one kind of number: whoever kept the message may write 1.0 as 1. An SDK dumps each field that it
-    knows: another version, or other options, give other fields that are null.
+    knows: another version, or other options, give other fields that are null. Gemini's dumps bytes in the URL-safe
+    base64, and its API answers in the standard one.
     """
     parts = tuple(old.parts) if redact is None else redacted_parts(old.parts, redact)
     if content_hash(old.role, old.name, parts) == new.content_hash:
         return True
-    before, now = (_numbered([_set(part) for part in _without_id(of, new.id)]) for of in (parts, new.parts))
+    if (old.role, old.name) != (new.role, new.name):
+        return False
+    before, now = (_numbered([_plain(part) for part in _without_id(of, new.id)]) for of in (parts, new.parts))
     if content_hash(old.role, old.name, before) == content_hash(new.role, new.name, now):
         return True
-    return (old.role, old.name) == (new.role, new.name) and _is_marked(parts) and says_again(parts, new.parts)
+    return _is_marked(parts) and says_again(before, now)
 
 
 def _without_id(parts: Sequence[Part], message_id: str) -> tuple[Part, ...]:
     return tuple({k: v for k, v in part.items() if (k, v) != ("item_id", message_id)} for part in parts)
 
 
-def _set(part: Part) -> Part:
-    """The part without nulls and empty objects; arguments and output stay as they are."""
-    found = {name: value if name in VALUES else _set_within(value) for name, value in part.items() if value is not None}
-    return {name: value for name, value in found.items() if value != {} or name in VALUES}
+def _plain(part: Part) -> Part:
+    """The part without nulls and empty objects, its bytes in URL-safe base64; arguments and output stay as they are."""
+    found = {k: v if k in VALUES else _plain_within(k, v) for k, v in part.items() if v is not None}
+    return {k: v for k, v in found.items() if v != {} or k in VALUES}
 
 
-def _set_within(value: Any) -> Any:
+def _plain_within(name: str, value: Any) -> Any:
     match value:
+        case str() if name in BASE64:
+            return value.translate(URL_SAFE)
         case dict():
-            return _set(value)
+            return _plain(value)
         case list():
-            return [_set_within(item) for item in value]
+            return [_plain_within(name, item) for item in value]
     return value
 
 

@@ -107,6 +107,23 @@ async def test_what_an_sdk_dumps_may_be_sent_again_with_other_fields_that_are_nu
         assert_problem(await service.client.post(MESSAGES, json={"messages": [other]}), 409, "message-conflict")
 
 
+async def test_bytes_may_be_sent_again_in_the_other_alphabet_of_base64(service: Service) -> None:
+    """Gemini's API answers in the standard one, and google-genai dumps the same bytes in the URL-safe one."""
+
+    def shown(data: str, signature: str, said: str = "+/") -> dict[str, Any]:
+        called = {"functionCall": {"name": "look", "args": {"data": said}}, "thoughtSignature": signature}
+        return {"id": "m", "role": "model", "parts": [{"inlineData": {"data": data, "mimeType": "image/png"}}, called]}
+
+    spellings = [shown("+//+AQ==", "+//+"), shown("-__-AQ", "-__-")]
+    others = [shown("-__-Ag", "-__-"), shown("-__-AQ", "-___"), shown("-__-AQ", "-__-", said="-_")]
+    for first, then in (spellings, reversed(spellings)):
+        await service.client.delete("/sessions/s1")
+        await post(service, first)
+        assert (await post(service, then)).json()["replayed"] == 1
+        for other in others:
+            assert_problem(await service.client.post(MESSAGES, json={"messages": [other]}), 409, "message-conflict")
+
+
 @pytest.mark.parametrize("again", [{"type": "message"}, {}])
 async def test_an_item_may_be_sent_again_with_its_type_and_without(service: Service, again: dict[str, Any]) -> None:
     said_once = {"id": "msg_1", "role": "assistant", "content": "Here."}
