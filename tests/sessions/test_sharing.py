@@ -153,6 +153,22 @@ async def test_a_session_that_moved_meanwhile_is_moved_from_where_it_is(service:
         assert await looking.fetchval("SELECT count(*) FROM memories") == 1
 
 
+async def test_a_config_given_while_the_session_joins_a_memory_is_that_of_all_who_share_it(
+    service: Service, database_url: str
+) -> None:
+    await share(service, "two")
+    await service.configure("one", scope="session")
+    async with opened(database_url) as (database, looking):
+        async with database.tx() as tx:
+            found = await SessionStore(database).get("default", "one")
+            await share_memory(tx, ONE, {}, found=found, timezone="UTC")
+            given = asyncio.create_task(service.configure("one", keep_last=3))
+            await waiting(looking, 1)
+        await given
+    configs = [(await service.get(f"/sessions/{key}"))["config"] for key in ("one", "two")]
+    assert configs == [SHARED | {"keep_last": 3}] * 2
+
+
 async def test_who_deletes_a_session_that_moved_holds_where_it_was_no_more(service: Service, database_url: str) -> None:
     """Else it is in a deadlock with another one that moves from there."""
     await share(service, "one")
