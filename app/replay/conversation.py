@@ -12,6 +12,7 @@ import orjson
 from app.kit.names import has_a_step
 from app.kit.patterns import lazy_pattern
 from app.replay.errors import ReplayError
+from app.sessions.schemas import PLACEHOLDER_IDS
 
 # Fields of data sets that are about a message, and no part of it.
 BOOKKEEPING = frozenset({"conversation", "session", "turn_id", "speaker"})
@@ -47,8 +48,8 @@ def turns_of(line: bytes, *, number: int) -> Iterator[Turn]:
     """The messages of one line.
 
     A message keeps its fields as they are, provider shapes included. ``turn_id`` becomes its id and ``speaker`` its
-    name, unless it has them; a message without a usable id gets one from its line number, so that replaying a file
-    twice stores it once.
+    name, unless it has them; a message without an id gets one from its line number, so that replaying a file twice
+    stores it once.
     """
     if not line.strip():
         return
@@ -63,13 +64,14 @@ def turns_of(line: bytes, *, number: int) -> Iterator[Turn]:
 
 
 def _message(row: Any, *, default_id: str) -> dict[str, Any]:
-    if not isinstance(row, dict) or not isinstance(row.get("role"), str):
-        raise ReplayError('a message is an object with a "role"')
+    if not isinstance(row, dict) or not any(isinstance(row.get(field), str) for field in ("role", "type")):
+        raise ReplayError('a message is an object with a "role", or an item of the Responses API with a "type"')
     turn_id = row.get("turn_id")
     names = {"id": turn_id if _is_an_id(turn_id) else default_id}
-    if row.get("speaker") not in (None, row["role"]):
+    if row.get("speaker") not in (None, row.get("role")):
         names["name"] = row["speaker"]
-    return names | {field: value for field, value in row.items() if field not in BOOKKEEPING}
+    left_out = BOOKKEEPING | {"id"} if row.get("id") in (None, *PLACEHOLDER_IDS) else BOOKKEEPING
+    return names | {field: value for field, value in row.items() if field not in left_out}
 
 
 def _is_an_id(value: Any) -> bool:

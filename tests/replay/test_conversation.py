@@ -44,6 +44,12 @@ def test_a_line_in_a_providers_shape_passes_as_it_is() -> None:
     assert messages(row) == [row]
 
 
+def test_an_item_of_the_responses_api_passes_though_it_has_no_role() -> None:
+    item = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "search", "arguments": "{}"}
+
+    assert messages({"messages": [item]}) == [item]
+
+
 @pytest.mark.parametrize(
     ("row", "message_id"),
     [
@@ -56,6 +62,8 @@ def test_a_line_in_a_providers_shape_passes_as_it_is() -> None:
         ({"turn_id": "a/.."}, "line-7"),
         ({}, "line-7"),
         ({"id": "own", "turn_id": "D1:3"}, "own"),
+        ({"id": None}, "line-7"),
+        ({"id": "__fake_id__", "turn_id": "D1:3"}, "D1:3"),
     ],
 )
 def test_every_message_has_an_id_that_is_the_same_the_next_time(row: dict[str, Any], message_id: str) -> None:
