@@ -15,6 +15,7 @@ CACHED = (
     "prompt_cache_hit_tokens",  # DeepSeek
     "cached_tokens",  # Moonshot
 )
+TOOL_RESULTS = ("toolUsePromptTokenCount", "tool_use_prompt_token_count")
 ANTHROPICS = ("cache_read_input_tokens", "cache_creation_input_tokens")
 WRITTEN = ("cache_write_tokens", "cache_creation_input_tokens")
 OUTPUT = ("output_tokens", "completion_tokens", "candidatesTokenCount", "candidates_token_count")
@@ -28,8 +29,8 @@ def actor_usage(usage: Mapping[str, Any]) -> ActorUsage:
     So is an invalid count in an SDK's object; under our own names it was refused (``UsageIn``).
 
     Anthropic reports cache reads and writes beside ``input_tokens``; the others include them, also those that report
-    Anthropic's counts beside ``prompt_tokens`` (LiteLLM). Gemini reports its thoughts beside the answer; the others
-    include them. Less input than was cached contradicts itself, and is raised to what was cached.
+    Anthropic's counts beside ``prompt_tokens`` (LiteLLM). Gemini reports its thoughts beside the answer, and the
+    results of its own tools beside the prompt; the others include them. Less input than was cached contradicts itself, and is raised to what was cached.
     """
     beside = 0 if "prompt_tokens" in usage else sum(_number(usage, name) for name in ANTHROPICS)
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
@@ -39,7 +40,7 @@ def actor_usage(usage: Mapping[str, Any]) -> ActorUsage:
     model = usage.get("model")
     return ActorUsage(
         model=model if isinstance(model, str) else None,
-        input_tokens=max(beside + _first(usage, *INPUT), cached + written),
+        input_tokens=max(beside + _first(usage, *INPUT) + _first(usage, *TOOL_RESULTS), cached + written),
         cached_input_tokens=cached,
         cache_write_tokens=written,
         output_tokens=_first(usage, *OUTPUT) + _first(usage, *THOUGHTS),

@@ -43,19 +43,21 @@ ANTHROPIC = AnthropicUsage.model_validate(
     {"input_tokens": 50, "cache_creation_input_tokens": 150, "cache_read_input_tokens": 700, "output_tokens": 80}
 ).model_dump()
 GEMINI_REST = {
-    "promptTokenCount": 900,
+    "promptTokenCount": 860,
+    "toolUsePromptTokenCount": 40,
     "cachedContentTokenCount": 700,
     "candidatesTokenCount": 50,
     "thoughtsTokenCount": 30,
     "totalTokenCount": 980,
 }
 GEMINI_SDK = {
-    "prompt_token_count": 900,
+    "prompt_token_count": 860,
+    "tool_use_prompt_token_count": 40,
     "cached_content_token_count": 700,
     "candidates_token_count": 50,
     "thoughts_token_count": 30,
     "total_token_count": 980,
-    "prompt_tokens_details": [{"modality": "TEXT", "token_count": 900}],
+    "prompt_tokens_details": [{"modality": "TEXT", "token_count": 860}],
 }
 LITELLM = OPENAI_CHAT | {"cache_read_input_tokens": 700, "cache_creation_input_tokens": 150}
 DEEPSEEK = {
