@@ -30,7 +30,8 @@ def actor_usage(usage: Mapping[str, Any]) -> ActorUsage:
 
     Anthropic reports cache reads and writes beside ``input_tokens``; the others include them, also those that report
     Anthropic's counts beside ``prompt_tokens`` (LiteLLM). Gemini reports its thoughts beside the answer, and the
-    results of its own tools beside the prompt; the others include them. Less input than was cached contradicts itself, and is raised to what was cached.
+    results of its own tools beside the prompt; the others include them. Less input than was cached contradicts itself,
+    and is raised to what was cached.
     """
     beside = 0 if "prompt_tokens" in usage else sum(_number(usage, name) for name in ANTHROPICS)
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
