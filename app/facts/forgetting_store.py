@@ -31,21 +31,20 @@ SELECT count(*) FROM gone WHERE NOT unwanted
 """  # noqa: S608 - our own text
 
 # A session that shares a memory is found by its ``waiting``.
-AGAIN = "least(facts_seq, $2::bigint)"
 READ_AGAIN = f"""/* read_again */
-UPDATE sessions SET facts_seq = {AGAIN}, waiting = {waiting(facts_seq=AGAIN)} WHERE id = $1 AND facts_seq > $2::bigint
+UPDATE sessions SET facts_seq = $2, waiting = {waiting(facts_seq="$2::bigint")} WHERE id = $1 AND facts_seq > $2
 """  # noqa: S608 - our own statement
 
 # The branches of a session that is deleted, before they are given to its own parent. ``unread``: the first message of
-# the session that is not read, if the branch counts it as read without having read it.
+# the session that is not read, unless the branch has read it.
 HEIRS = """/* heirs */
-SELECT s.id, s.key, s.branched_at_seq AS last_seq, CASE WHEN s.facts_seq > p.facts_seq AND NOT EXISTS (
+SELECT s.id, s.key, s.branched_at_seq AS last_seq, CASE WHEN NOT EXISTS (
          SELECT FROM runs r WHERE r.memory_id = s.memory_id AND r.kind = 'note_facts' AND r.outcome = 'recorded'
            AND r.from_seq <= p.facts_seq + 1 AND coalesce(r.session_id, r.memory_id) = s.id
        ) THEN p.facts_seq + 1 END AS unread
 FROM sessions p
 JOIN sessions s ON s.tenant = p.tenant AND s.branched_from = p.key AND s.created_at >= p.created_at
-WHERE p.id = $1 AND s.resource_id = p.resource_id ORDER BY s.id
+WHERE p.id = $1 ORDER BY s.id
 """
 
 # Messages with the same content in both. One that retention erased in the session alone counts as the same too, as
@@ -58,8 +57,7 @@ WHERE p.session_id = $1 AND p.seq = ANY($3::bigint[]) AND p.seq <= $4
 
 # Asks for a reading, as the end of a session does.
 LOOK_AGAIN = f"""/* look_for_facts */
-UPDATE memories m SET {woken()}
-FROM sessions s WHERE s.id = $1 AND m.id = s.memory_id AND s.ended_at IS NOT NULL AND s.facts_seq < s.next_seq - 1
+UPDATE memories m SET {woken()} FROM sessions s WHERE s.id = $1 AND m.id = s.memory_id
 """  # noqa: S608 - our own text
 
 OWNER = """/* owner_of_facts */

@@ -6,7 +6,7 @@ applies when it is noted again.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -15,7 +15,6 @@ from app.facts.model import FOREIGN, OWN_WORD, Category, NewFact, Source
 from app.sessions.model import SEQ_MAX, Trust
 
 TOLD_COLUMNS: Final = frozenset({"cites", "noted_as", "category", "trust", "valid_from", "valid_to"})  # of an export
-NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +73,7 @@ def told_to_json(told: Told, session: UUID, key: str) -> list[dict[str, Any]]:
             "category": one.category,
             "trust": one.trust,
             "valid_from": one.source.valid_from,
-            "valid_to": None if is_refusal(one) else one.valid_to,
+            "valid_to": one.valid_to,
         }
         for one in (*refused, *told.corrections)
     ]
@@ -109,7 +108,7 @@ def _time(written: str | None) -> datetime | None:
 def refusal(session: UUID, key: str, cites: Sequence[int]) -> Correction:
     """The correction, of no category, by which nothing is noted from these messages again."""
     source = Source.citing(session, key, cites, text="")
-    return Correction(source=source, category=Category.INSIGHT, trust=Trust.TOOL, valid_to=NEVER)
+    return Correction(source=source, category=Category.INSIGHT, trust=Trust.TOOL, valid_to=None)
 
 
 def is_refusal(one: Correction) -> bool:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.facts.forgetting import Correction
 from app.facts.model import Category, Source, source_from_json, source_to_json
-from app.facts.rereading import NEVER, Told, is_refusal, refusal
+from app.facts.rereading import Told, is_refusal, refusal
 from app.kit.db import Row, Tx
 from app.sessions.model import Trust
 
@@ -25,7 +25,7 @@ WHERE tenant = $1 AND resource_id = $2 AND {IS_HIDDEN} AND sources->0->>'session
 OF_FORMER = f"""/* unwanted_of_former */
 WITH RECURSIVE line AS (
   SELECT id, tenant, resource_id, branched_from, branched_at_seq, created_at, NULL::bigint AS seq FROM sessions
-  WHERE id = $1 AND branched_from IS NOT NULL
+  WHERE id = $1
   UNION ALL
   SELECT p.id, p.tenant, p.resource_id, p.branched_from, p.branched_at_seq, p.created_at,
          least(l.seq, l.branched_at_seq)
@@ -48,7 +48,7 @@ SELECT f.seq FROM former f CROSS JOIN LATERAL (
 
 HIDE = """/* hide_fact */
 INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, valid_from, valid_to)
-VALUES ($1, $2, '', $3, $4, 'extractor', $5, $6, $7)
+VALUES ($1, $2, '', $3, $4, 'extractor', $5, 'epoch', $6)
 """
 
 DONE = f"""/* forget_hidden_fact */
@@ -114,15 +114,13 @@ async def refuse(tx: Tx, tenant: str, resource_id: str, sources: Iterable[Source
 async def add(tx: Tx, tenant: str, resource_id: str, corrections: Iterable[Correction]) -> None:
     """Write corrections, to apply when their facts are noted again."""
     for one in corrections:
-        validity = (one.source.valid_from or NEVER, one.valid_to)
-        columns = (one.category, one.trust, [source_to_json(one.source)])
-        await tx.execute(HIDE, tenant, resource_id, *columns, *validity)
+        columns = (one.category, one.trust, [source_to_json(one.source)], one.valid_to)
+        await tx.execute(HIDE, tenant, resource_id, *columns)
 
 
 async def restore(tx: Tx, tenant: str, resource_id: str, session: UUID, key: str, told: Told) -> None:
     """Write the refusals and corrections ``told`` for the session."""
-    if told.unwanted:
-        await refuse(tx, tenant, resource_id, [refusal(session, key, sorted(told.unwanted)).source])
+    await refuse(tx, tenant, resource_id, [refusal(session, key, sorted(told.unwanted)).source])
     await add(tx, tenant, resource_id, told.corrections)
 
 

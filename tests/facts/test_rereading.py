@@ -65,6 +65,78 @@ async def test_what_is_kept_of_a_fact_that_was_taken_back_is_none_itself(
 
 
 @pytest.mark.parametrize("erased", ["m-1", "m-2"])
+async def test_what_was_taken_back_one_by_one_is_not_noted_again(service: Service, erased: str) -> None:
+    await told_of_ana(service)
+    for fact in reversed(await facts(service)):
+        await service.client.delete(f"{FACTS}/{fact['id']}")
+    assert (await service.client.delete(f"/sessions/s1/messages/{erased}")).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert await texts(service) == []
+
+
+async def test_what_a_caller_noted_and_took_back_may_be_noted_of_the_messages_that_it_cited(service: Service) -> None:
+    """Of a branch too, while the caller's fact is there."""
+    await say(service, "I live in Lisbon.", "I own a dog.")
+    for number, text in enumerate(("Lives in Portugal", "Has a pet"), start=1):
+        noted = {"text": text, "sources": [{"session": "s1", "cites": [number]}]}
+        fact = (await service.client.post(FACTS, json=noted)).json()
+    await service.client.delete(f"{FACTS}/{fact['id']}")
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    await end(service, "s2")
+    assert await texts(service) == ["Lives in Portugal", "User: I live in Lisbon.", "User: I own a dog."]
+    await end(service, "s1")
+    assert {source["session"] for fact in await facts(service) for source in fact["sources"]} == {"s1", "s2"}
+    assert len(await facts(service)) == 3
+
+
+async def test_what_was_taken_back_of_one_session_may_be_noted_of_others_and_stays_so_as_they_change(
+    service: Service,
+) -> None:
+    """The fact is of the first message of one session and the second of the other; both have three."""
+    said = {"s1": ("I live in Lisbon.", "I own a dog."), "s2": ("I own a cat.", "I live in Lisbon.")}
+    for key, lines_said in said.items():
+        for number, text in enumerate((*lines_said, "Hello."), start=1):
+            await say(service, text, key=key, id=f"m-{number}")
+        await end(service, key)
+    [lisbon, *_] = await facts(service)
+    assert [(source["session"], source["cites"]) for source in lisbon["sources"]] == [("s1", [1]), ("s2", [2])]
+    await service.client.delete(f"{FACTS}/{lisbon['id']}")
+    replaced = {"role": "user", "content": "I own a boat."}
+    assert (await service.client.put("/sessions/s2/messages/m-1", json=replaced)).status_code == 200
+    assert (await service.client.delete("/sessions/s1/messages/m-3")).status_code == 200
+    for key in said:
+        await service.context(key, wait_ms=WAIT_MS)
+    assert set(await texts(service)) == {"User: I own a dog.", "User: I own a boat."}
+    assert (await service.client.delete("/sessions/s2")).status_code == 200
+    replaced = {"role": "user", "content": "I own a bicycle."}
+    assert (await service.client.put("/sessions/s1/messages/m-2", json=replaced)).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert await texts(service) == ["User: I own a bicycle."]
+
+
+async def test_what_is_read_again_begins_where_what_is_gone_was_read(service: Service) -> None:
+    """Not where a caller cites, whose facts are of no reading, nor where what stays was read."""
+    said = ("I live in Lisbon.", "I prefer a window seat.", "Hello.", "I own a dog.")
+    for number, text in enumerate(said, start=1):
+        await say(service, text, id=f"m-{number}")
+        await end(service)
+    noted = {"text": "Is polite", "sources": [{"session": "s1", "cites": [1, 3]}]}
+    assert (await service.client.post(FACTS, json=noted)).status_code == 201
+    for message, since in (("m-3", 4), ("m-2", 2)):
+        before = await readings(service)
+        assert (await service.client.delete(f"/sessions/s1/messages/{message}")).status_code == 200
+        await service.context("s1", wait_ms=WAIT_MS)
+        assert (await readings(service))[len(before)] == since
+    assert await texts(service) == ["User: I live in Lisbon.", "User: I own a dog."]
+
+
+async def readings(service: Service) -> list[int]:
+    """Where the readings for facts began, oldest first."""
+    runs = (await service.get("/sessions/s1/memory/runs"))["items"]
+    return [run["from_seq"] for run in reversed(runs) if run["kind"] == "note_facts"]
+
+
+@pytest.mark.parametrize("erased", ["m-1", "m-2"])
 async def test_what_somebody_has_reworded_is_erased_with_its_own_message_alone(service: Service, erased: str) -> None:
     path = await told_of_ana(service)
     assert (await service.client.patch(path, json={"text": "Lives in Lisboa."})).status_code == 200
@@ -80,7 +152,7 @@ async def read_beside(service: Service) -> None:
 
 
 async def told_of_ana(service: Service) -> str:
-    """Three messages, of which two are noted; answers the path of where she lives."""
+    """Three messages, each of which is noted; answers the path of where she lives."""
     for number, text in enumerate(("I live in Lisbon.", "My code is 4711.", "I prefer a window seat."), start=1):
         await say(service, text, id=f"m-{number}")
     await end(service)
@@ -180,12 +252,54 @@ async def test_what_was_corrected_is_forgotten_with_its_message(service: Service
         assert await columns_with(day, database_url) == set()
 
 
+@pytest.mark.parametrize("change", ["erased", "replaced"])
+async def test_what_waits_to_be_noted_again_as_it_was_corrected_is_forgotten_with_its_message_alone(
+    service: Service, database_url: str, change: str
+) -> None:
+    path = await told_of_ana(service)
+    *_, seat = await facts(service)
+    await service.client.patch(path, json={"valid_from": "2020-05-07T00:00:00Z"})
+    await service.client.patch(f"{FACTS}/{seat['id']}", json={"category": "insight"})
+    await say(service, "Hello.", key="s2", id="m-3")
+    await service.configure("s1", enabled=False)  # so it is not read again
+    assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
+    assert await columns_with("2020-05-07", database_url) == {"facts.sources"}
+    assert (await service.client.delete("/sessions/s2/messages/m-3")).status_code == 200
+    path, replaced = "/sessions/s1/messages/m-1", {"role": "user", "content": "I live in Porto."}
+    changed = service.client.delete(path) if change == "erased" else service.client.put(path, json=replaced)
+    assert (await changed).status_code == 200
+    assert await columns_with("2020-05-07", database_url) == set()
+    await service.configure("s1", enabled=True)
+    await end(service)
+    found = [(fact["text"], fact["category"]) for fact in await facts(service)]
+    porto = [] if change == "erased" else [("User: I live in Porto.", "profile")]
+    assert found == [*porto, ("User: I prefer a window seat.", "insight")]
+
+
+async def test_what_waits_to_be_noted_again_waits_though_another_fact_is_taken_back(service: Service) -> None:
+    await say(service, "I live in Lisbon.")
+    await end(service)
+    for number, text in enumerate(("My code is 4711.", "I prefer a window seat."), start=2):
+        await say(service, text, id=f"m-{number}")
+    await end(service)
+    lisbon, _, seat = await facts(service)
+    await service.client.patch(f"{FACTS}/{seat['id']}", json={"category": "insight"})
+    await service.configure("s1", enabled=False)  # so it is not read again
+    assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
+    assert (await service.client.delete(f"{FACTS}/{lisbon['id']}")).json()["deleted"] == 1
+    await service.configure("s1", enabled=True)
+    await end(service)
+    assert [(fact["text"], fact["category"]) for fact in await facts(service)] == [
+        ("User: I prefer a window seat.", "insight")
+    ]
+
+
 async def test_of_two_sessions_the_one_that_is_left_tells_since_when_it_is_so(service: Service) -> None:
     for key, at in (("s1", "2026-03-01T10:00:00Z"), ("s2", "2026-05-01T10:00:00Z")):
         await say(service, "I live in Lisbon.", key=key, created_at=at)
         await end(service, key)
     assert [fact["valid_from"] for fact in await facts(service)] == ["2026-03-01T10:00:00Z"]
-    await service.client.delete("/sessions/s1")
+    assert (await service.client.delete("/sessions/s1")).json()["rows"]["facts"] == 1
     assert [fact["valid_from"] for fact in await facts(service)] == ["2026-05-01T10:00:00Z"]
 
 
@@ -275,9 +389,23 @@ async def test_what_was_corrected_of_a_parent_and_waits_to_be_noted_again_is_so_
     await service.configure("s1", enabled=False)  # so it is not read again
     assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
     assert await texts(service) == ["User: I live in Lisbon."]
+    exported = map(json.loads, (await service.client.get("/resources/ana/export")).text.splitlines())
+    assert [line["data"]["cites"] for line in exported if line["type"] == "corrections"] == [[3]]
     assert (await service.client.delete("/sessions/s1")).status_code == 200
     await end(service, "s2")
     assert [fact["category"] for fact in await facts(service)] == ["profile", "insight"]
+
+
+async def test_what_waits_to_be_noted_again_of_a_parent_may_be_noted_of_its_branch(service: Service) -> None:
+    await told_of_ana(service)
+    *_, seat = await facts(service)
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 1})).status_code == 201
+    await say(service, "Hello.", "I prefer a window seat.", key="s2")
+    await service.client.patch(f"{FACTS}/{seat['id']}", json={"category": "insight"})
+    await service.configure("s1", enabled=False)  # so it is not read again
+    assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
+    await end(service, "s2")
+    assert "User: I prefer a window seat." in await texts(service)
 
 
 @pytest.mark.parametrize("gone", [["s1"], ["s1", "s2"], ["s2", "s1"]])
@@ -287,6 +415,7 @@ async def test_what_was_to_be_read_again_of_a_parent_is_read_of_its_branch(servi
     for parent, key in (("s1", "s2"), ("s2", "s3")):
         assert (await service.client.post(f"/sessions/{parent}/branch", json={"key": key})).status_code == 201
     for key in ("s1", "s2"):
+        await service.observe(key)  # which is no reading for facts
         await service.configure(key, enabled=False)  # so it is not read again
     assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
     assert await texts(service) == []
@@ -298,15 +427,35 @@ async def test_what_was_to_be_read_again_of_a_parent_is_read_of_its_branch(servi
     assert await texts(service) == ["User: I live in Lisbon.", "User: I prefer a window seat."]
 
 
-async def test_what_a_branch_was_read_for_is_not_read_again_as_a_parent_goes_that_never_was(service: Service) -> None:
+@pytest.mark.parametrize("outcome", ["recorded", "failed"])
+async def test_what_a_branch_was_read_for_is_not_read_again_as_a_parent_goes_that_never_was(
+    service: Service, database_url: str, outcome: str
+) -> None:
     await say(service, "I live in Lisbon.")
     assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
     await say(service, "I own a dog.", key="s2")
     await end(service, "s2")
     noted = await facts(service)
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE runs SET outcome = $1 WHERE kind = 'note_facts'", outcome)
+    await connection.close()
     assert (await service.client.delete("/sessions/s1")).status_code == 200
     await service.context("s2", min_seq=1, wait_ms=WAIT_MS)
-    assert (len(noted), await facts(service)) == (2, noted)
+    assert len(noted) == 2
+    assert (await facts(service) == noted) == (outcome == "recorded")
+
+
+async def test_a_branch_is_not_read_again_for_what_its_parent_was_told_after_it(service: Service) -> None:
+    await say(service, "Hello.")
+    await end(service)
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    for key, text in (("s1", "I own a boat."), ("s2", "I own a dog.")):
+        await say(service, text, key=key)
+        await end(service, key)
+    [_, noted] = await facts(service)
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await service.context("s2", min_seq=1, wait_ms=WAIT_MS)
+    assert await facts(service) == [noted]
 
 
 async def test_what_a_branch_says_by_itself_is_noted_whatever_was_taken_back_of_its_parent(service: Service) -> None:
@@ -325,6 +474,62 @@ async def test_what_a_branch_says_by_itself_is_noted_whatever_was_taken_back_of_
     await say(service, "I own a boat.", key="s3")
     await end(service, "s3")
     assert await texts(service) == ["User: I live in Lisbon.", "User: I own a dog.", "User: I own a boat."]
+
+
+async def taken_back(service: Service, *texts: str, key: str = "s1") -> None:
+    """These are said, and all that is noted of them is deleted."""
+    await say(service, *texts, key=key)
+    await end(service, key)
+    for fact in await facts(service):
+        assert (await service.client.delete(f"{FACTS}/{fact['id']}")).status_code == 200
+
+
+@pytest.mark.parametrize("parent", ["there", "gone"])
+async def test_what_was_taken_back_of_a_parent_is_of_no_message_that_its_branch_has_not(
+    service: Service, parent: str
+) -> None:
+    """As one that says the same after the branch point, also of the branch of a branch, or that was replaced."""
+    await taken_back(service, "I own a boat.", "I own a dog.")
+    for of, key, at_seq in (("s1", "s2", 2), ("s2", "s3", 1)):
+        assert (await service.client.post(f"/sessions/{of}/branch", json={"key": key, "at_seq": at_seq})).is_success
+    [first, _] = (await service.get("/sessions/s2/messages"))["items"]
+    replaced = {"role": "user", "content": "I own a cat."}
+    assert (await service.client.put(f"/sessions/s2/messages/{first['id']}", json=replaced)).status_code == 200
+    await say(service, "I own a dog.", key="s3")
+    if parent == "gone":
+        assert (await service.client.delete("/sessions/s1")).status_code == 200
+    for key in ("s3", "s2"):
+        await end(service, key)
+    assert await texts(service) == ["User: I own a dog.", "User: I own a cat."]
+
+
+@pytest.mark.parametrize("namesake", ["there", "gone"])
+async def test_what_was_taken_back_of_a_session_is_so_of_no_branch_of_a_former_one_of_its_key(
+    service: Service, namesake: str
+) -> None:
+    await say(service, "I own a dog.")
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await taken_back(service, "I own a dog.")
+    if namesake == "gone":
+        assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await end(service, "s2")
+    assert await texts(service) == ["User: I own a dog."]
+
+
+async def test_what_was_corrected_of_a_parent_is_forgotten_of_a_branch_that_erased_the_message(
+    service: Service, database_url: str
+) -> None:
+    """Also where retention took what the parent was told, so that nothing tells whether it was the same."""
+    path = await told_of_ana(service)
+    await service.client.patch(path, json={"valid_from": "2020-05-07T00:00:00Z"})
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    assert (await service.client.delete("/sessions/s2/messages/m-1")).status_code == 200
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(f"{EXPIRED} AND s.key = 's1'")
+    await connection.close()
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    assert await columns_with("2020-05-07", database_url) == set()
 
 
 @pytest.mark.parametrize("first", ["Hello.", "I live in Lisbon."])
