@@ -77,7 +77,7 @@ async def _import(settings: Settings, tenant: str, key: str, path: Path) -> int:
         total = await importing.check(path)
         with _progress() as progress:
             task = progress.add_task(f"importing {key}", total=total)
-            await importing.session(path, tenant=tenant, key=key, told=lambda rows: progress.advance(task, rows))
+            await importing.session(path, tenant=tenant, key=key, progress=lambda rows: progress.advance(task, rows))
     return total
 
 

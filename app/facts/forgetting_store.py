@@ -11,7 +11,7 @@ from uuid import UUID
 from app.facts import rereading_store, writing_store
 from app.facts.forgetting import Correction, corrections, derived_since, of_message, of_session, without
 from app.facts.model import Source
-from app.facts.rereading import Told
+from app.facts.rereading import Overrides
 from app.facts.rereading_store import IS_HIDDEN
 from app.facts.store import facts_of
 from app.kit.db import Tx
@@ -143,25 +143,25 @@ async def _drop(
     )
 
 
-async def told(tx: Tx, session: UUID) -> Told:
+async def overrides_of(tx: Tx, session: UUID) -> Overrides:
     """The refusals and corrections that apply if the session is read from its beginning, as after an import."""
     owner = await _owner(tx, session)
     if owner is None:
-        return Told()
+        return Overrides()
     tenant, resource_id = owner
     of_it = [{"session_id": str(session)}]
     known = await facts_of(await tx.fetch(FACTS_OF_SESSION, tenant, resource_id, of_it))
-    told = await rereading_store.told(tx, tenant, resource_id, session)
-    return replace(told, corrections=(*told.corrections, *corrections(known, of_session(session))))
+    overrides = await rereading_store.overrides_of(tx, tenant, resource_id, session)
+    return replace(overrides, corrections=(*overrides.corrections, *corrections(known, of_session(session))))
 
 
-async def bring(tx: Tx, session: UUID, key: str, told: Told) -> None:
-    """Store ``told`` for an imported session of a resource, and have the session read if it has ended."""
+async def import_overrides(tx: Tx, session: UUID, key: str, overrides: Overrides) -> None:
+    """Store the overrides of an imported session of a resource, and have the session read if it has ended."""
     owner = await _owner(tx, session)
     if owner is not None:
         tenant, resource_id = owner
         await writing_store.lock(tx, tenant, resource_id)
-        await rereading_store.restore(tx, tenant, resource_id, session, key, told)
+        await rereading_store.restore(tx, tenant, resource_id, session, key, overrides)
         await tx.execute(LOOK_AGAIN, session)
 
 
@@ -189,16 +189,16 @@ async def _inherit(tx: Tx, session: UUID, dropped: Dropped) -> None:
     if not heirs:
         return
     tenant, resource_id = dropped.tenant, dropped.resource_id
-    told = await rereading_store.told(tx, tenant, resource_id, session)
-    told = replace(told, corrections=(*told.corrections, *dropped.corrections))
-    cited = told.unwanted.union(*(one.source.cites for one in told.corrections))
+    overrides = await rereading_store.overrides_of(tx, tenant, resource_id, session)
+    overrides = replace(overrides, corrections=(*overrides.corrections, *dropped.corrections))
+    cited = overrides.unwanted.union(*(one.source.cites for one in overrides.corrections))
     for heir in heirs:
         branch = heir["id"]
         since = min((seq for seq in (dropped.first, heir["unread"]) if seq is not None), default=None)
         if since is not None and since <= heir["last_seq"]:
             await _reread(tx, branch, derived_since(branch, since), since=since)
         rows = await tx.fetch(SAID_ALIKE, session, branch, list(cited), heir["last_seq"])
-        inherited = told.of(branch, heir["key"], within={row["seq"] for row in rows})
+        inherited = overrides.of(branch, heir["key"], within={row["seq"] for row in rows})
         await rereading_store.restore(tx, tenant, resource_id, branch, heir["key"], inherited)
         await tx.execute(LOOK_AGAIN, branch)
 

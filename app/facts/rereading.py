@@ -14,36 +14,37 @@ from app.facts.forgetting import Correction, key_of
 from app.facts.model import FOREIGN, OWN_WORD, Category, NewFact, Source
 from app.sessions.model import SEQ_MAX, Trust
 
-TOLD_COLUMNS: Final = frozenset({"cites", "noted_as", "category", "trust", "valid_from", "valid_to"})  # of an export
+# Of an export.
+OVERRIDE_COLUMNS: Final = frozenset({"cites", "noted_as", "category", "trust", "valid_from", "valid_to"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Overrides:
     """Refusals and corrections of one session: nothing is noted from messages ``unwanted`` again."""
 
     unwanted: frozenset[int] = frozenset()
     corrections: tuple[Correction, ...] = ()
 
-    def of(self, session: UUID, key: str, *, within: Collection[int]) -> "Told":
+    def of(self, session: UUID, key: str, *, within: Collection[int]) -> "Overrides":
         """The same for another session, limited to the messages ``within``."""
         moved = (replace(one, source=replace(one.source, session_id=session, session=key)) for one in self.corrections)
         kept = tuple(one for one in moved if set(one.source.cites) <= set(within))
-        return Told(unwanted=self.unwanted & set(within), corrections=kept)
+        return Overrides(unwanted=self.unwanted & set(within), corrections=kept)
 
 
-def as_told(noted: Iterable[NewFact], told: Told) -> tuple[list[NewFact], list[Correction]]:
-    """The facts that were not refused, with their corrections applied, and the corrections used."""
-    left, wanted, done = list(told.corrections), [], []
+def apply_overrides(noted: Iterable[NewFact], overrides: Overrides) -> tuple[list[NewFact], list[Correction]]:
+    """The facts that were not refused, with their corrections applied, and the corrections applied."""
+    left, wanted, applied = list(overrides.corrections), [], []
     for new in noted:
-        if _is_unwanted(new, told.unwanted):
+        if _is_unwanted(new, overrides.unwanted):
             continue
         keys = {key_of(source) for source in new.sources}
         correction = next((one for one in left if key_of(one.source) in keys), None)
         if correction is not None:
             left.remove(correction)
-            done.append(correction)
+            applied.append(correction)
         wanted.append(new if correction is None else _corrected(new, correction))
-    return wanted, done
+    return wanted, applied
 
 
 def _is_unwanted(new: NewFact, unwanted: frozenset[int]) -> bool:
@@ -63,9 +64,9 @@ def _corrected(new: NewFact, correction: Correction) -> NewFact:
     )
 
 
-def told_to_json(told: Told, session: UUID, key: str) -> list[dict[str, Any]]:
+def overrides_to_json(overrides: Overrides, session: UUID, key: str) -> list[dict[str, Any]]:
     """The rows of an export; ``noted_as`` null marks messages from which nothing is noted again."""
-    refused = [refusal(session, key, sorted(told.unwanted))] if told.unwanted else []
+    refused = [refusal(session, key, sorted(overrides.unwanted))] if overrides.unwanted else []
     return [
         {
             "cites": list(one.source.cites),
@@ -75,12 +76,12 @@ def told_to_json(told: Told, session: UUID, key: str) -> list[dict[str, Any]]:
             "valid_from": one.source.valid_from,
             "valid_to": one.valid_to,
         }
-        for one in (*refused, *told.corrections)
+        for one in (*refused, *overrides.corrections)
     ]
 
 
-def told_from_json(rows: Iterable[Mapping[str, Any]], session: UUID, key: str) -> Told:
-    """Raises KeyError, TypeError or ValueError for what ``told_to_json`` cannot have written."""
+def overrides_from_json(rows: Iterable[Mapping[str, Any]], session: UUID, key: str) -> Overrides:
+    """Raises KeyError, TypeError or ValueError for what ``overrides_to_json`` cannot have written."""
     unwanted: set[int] = set()
     corrections: list[Correction] = []
     for row in rows:
@@ -95,7 +96,7 @@ def told_from_json(rows: Iterable[Mapping[str, Any]], session: UUID, key: str) -
             source = replace(source, category=Category(row["noted_as"]), valid_from=since)
             category, trust = Category(row["category"]), Trust(row["trust"])
             corrections.append(Correction(source=source, category=category, trust=trust, valid_to=ends))
-    return Told(unwanted=frozenset(unwanted), corrections=tuple(corrections))
+    return Overrides(unwanted=frozenset(unwanted), corrections=tuple(corrections))
 
 
 def _time(written: str | None) -> datetime | None:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.facts.forgetting import Correction
 from app.facts.model import Category, Source, source_from_json, source_to_json
-from app.facts.rereading import Told, is_refusal, refusal
+from app.facts.rereading import Overrides, is_refusal, refusal
 from app.kit.db import Row, Tx
 from app.sessions.model import Trust
 
@@ -51,7 +51,7 @@ INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, 
 VALUES ($1, $2, '', $3, $4, 'extractor', $5, 'epoch', $6)
 """
 
-DONE = f"""/* forget_hidden_fact */
+DELETE_HIDDEN = f"""/* forget_hidden_fact */
 DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = ANY($3::bigint[]) AND {IS_HIDDEN}
 """  # noqa: S608 - our own text
 
@@ -85,12 +85,12 @@ DELETE FROM facts f USING hidden h WHERE f.tenant = h.tenant AND f.resource_id =
 """  # noqa: S608 - our own text
 
 
-async def told(tx: Tx, tenant: str, resource_id: str, session: UUID) -> Told:
+async def overrides_of(tx: Tx, tenant: str, resource_id: str, session: UUID) -> Overrides:
     """The refusals and corrections of a session; for a branch also refusals of the sessions that it descends from."""
     rows = await tx.fetch(HIDDEN, tenant, resource_id, [str(session)])
     found = [_correction_of(row) for row in rows]
     former = [row["seq"] for row in await tx.fetch(OF_FORMER, session)]
-    return Told(
+    return Overrides(
         unwanted=frozenset([*former, *(seq for one in found if is_refusal(one) for seq in one.source.cites)]),
         corrections=tuple(one for one in found if not is_refusal(one)),
     )
@@ -104,7 +104,7 @@ async def refuse(tx: Tx, tenant: str, resource_id: str, sources: Iterable[Source
         return
     rows = await tx.fetch(HIDDEN, tenant, resource_id, [str(session) for session in sessions])
     former = [one for one in map(_correction_of, rows) if is_refusal(one)]
-    await done(tx, tenant, resource_id, former)
+    await delete(tx, tenant, resource_id, former)
     for session, source in sessions.items():
         refused = [*taken, *(one.source for one in former)]
         cites = sorted({seq for one in refused if one.session_id == session for seq in one.cites})
@@ -118,15 +118,15 @@ async def add(tx: Tx, tenant: str, resource_id: str, corrections: Iterable[Corre
         await tx.execute(HIDE, tenant, resource_id, *columns)
 
 
-async def restore(tx: Tx, tenant: str, resource_id: str, session: UUID, key: str, told: Told) -> None:
-    """Write the refusals and corrections ``told`` for the session."""
-    await refuse(tx, tenant, resource_id, [refusal(session, key, sorted(told.unwanted)).source])
-    await add(tx, tenant, resource_id, told.corrections)
+async def restore(tx: Tx, tenant: str, resource_id: str, session: UUID, key: str, overrides: Overrides) -> None:
+    """Write refusals and corrections for the session."""
+    await refuse(tx, tenant, resource_id, [refusal(session, key, sorted(overrides.unwanted)).source])
+    await add(tx, tenant, resource_id, overrides.corrections)
 
 
-async def done(tx: Tx, tenant: str, resource_id: str, corrections: Sequence[Correction]) -> None:
+async def delete(tx: Tx, tenant: str, resource_id: str, corrections: Sequence[Correction]) -> None:
     """Delete corrections that were applied, as their facts were noted again."""
-    await tx.execute(DONE, tenant, resource_id, [one.id for one in corrections])
+    await tx.execute(DELETE_HIDDEN, tenant, resource_id, [one.id for one in corrections])
 
 
 async def allow(tx: Tx, session: UUID, seq: int) -> None:

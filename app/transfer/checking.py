@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from app.facts.rereading import TOLD_COLUMNS, told_from_json
+from app.facts.rereading import OVERRIDE_COLUMNS, overrides_from_json
 from app.transfer.errors import TransferError
 from app.transfer.lines import (
     ARTIFACTS,
@@ -125,7 +125,7 @@ def _check_end(value: dict[str, Any], number: int) -> None:
 def _check_row(table: str, row: Any, columns: Mapping[str, Mapping[str, str]], number: int, log: _Log) -> None:
     if not isinstance(row, dict) or not row:
         raise TransferError(f"line {number}: no row in 'data'")
-    types = dict.fromkeys(TOLD_COLUMNS, "") if table == CORRECTIONS else columns[table]
+    types = dict.fromkeys(OVERRIDE_COLUMNS, "") if table == CORRECTIONS else columns[table]
     unknown = sorted(row.keys() - types)
     if unknown:
         raise TransferError(f"line {number}: {table} has no '{unknown[0]}' here; it was exported by a newer version")
@@ -147,7 +147,7 @@ def _check_row(table: str, row: Any, columns: Mapping[str, Mapping[str, str]], n
 
 def _check_correction(row: Mapping[str, Any], number: int) -> None:
     try:
-        told_from_json([row], UUID(int=0), "")
+        overrides_from_json([row], UUID(int=0), "")
     except (KeyError, TypeError, ValueError) as error:
         raise TransferError(f"line {number}: {CORRECTIONS}: {error}") from error
 

@@ -13,7 +13,7 @@ import structlog
 
 from app.artifacts.objects import ObjectCut, Objects
 from app.facts import forgetting_store
-from app.facts.rereading import told_to_json
+from app.facts.rereading import overrides_to_json
 from app.kit.db import AWAY, Database, Row, Tx
 from app.kit.errors import Unavailable, first_line
 from app.kit.offload import offloaded
@@ -112,8 +112,8 @@ class Exporting:
     async def _of_session(self, tx: Tx, place: Place) -> AsyncIterator[bytes]:
         async for line in store.lines(tx, place):
             yield line
-        told = await forgetting_store.told(tx, place.id)
-        for one in told_to_json(told, place.id, place.key):
+        overrides = await forgetting_store.overrides_of(tx, place.id)
+        for one in overrides_to_json(overrides, place.id, place.key):
             yield lines.correction(place.key, one)
         async for row in store.artifacts(tx, place.id):
             yield await self._artifact(place, row)

@@ -12,7 +12,7 @@ import structlog
 
 from app.artifacts.objects import Objects
 from app.facts import forgetting_store
-from app.facts.rereading import told_from_json
+from app.facts.rereading import overrides_from_json
 from app.kit.db import Database, Tx
 from app.kit.errors import first_line
 from app.kit.json import loads
@@ -46,8 +46,8 @@ class Importing:
             columns = {table: await store.columns(connection, table) for table in TABLES}
         return checked(read(path), columns)
 
-    async def session(self, path: Path, *, tenant: str, key: str, told: Callable[[int], None]) -> None:
-        """Store the session of a checked file; ``told`` is called with the number of rows of each batch.
+    async def session(self, path: Path, *, tenant: str, key: str, progress: Callable[[int], None]) -> None:
+        """Store the session of a checked file; ``progress`` is called with the number of rows of each batch.
 
         Raises SessionExists, and TransferError for rows that cannot be stored.
         """
@@ -56,11 +56,11 @@ class Importing:
             async with self._database.tx() as tx:
                 if await store.taken(tx, place.id):
                     raise SessionExists(f"session '{key}' exists already; nothing was imported")
-                await store.end(tx, place.id, await self._put(tx, path, place, told))
+                await store.end(tx, place.id, await self._put(tx, path, place, progress))
         except REFUSED as error:
             raise TransferError(f"{path}: a row cannot be stored: {first_line(error)}") from error
 
-    async def _put(self, tx: Tx, path: Path, place: Place, told: Callable[[int], None]) -> dict[str, int]:
+    async def _put(self, tx: Tx, path: Path, place: Place, progress: Callable[[int], None]) -> dict[str, int]:
         """Insert every row; answers the highest ids, by table. A session that shared a memory gets its own."""
         highest: dict[str, int] = {}
         tables = set()
@@ -76,10 +76,11 @@ class Importing:
                 await _put_rows(tx, table, rows, [number for number, _ in batch])
             if table in NUMBERED:
                 highest[table] = max(highest.get(table, 0), *(row["id"] for row in rows), 0)
-            told(len(rows))
+            progress(len(rows))
         if MEMORIES not in tables:
             await begin_anew(tx, place.id)
-        await forgetting_store.bring(tx, place.id, place.key, told_from_json(corrections, place.id, place.key))
+        overrides = overrides_from_json(corrections, place.id, place.key)
+        await forgetting_store.import_overrides(tx, place.id, place.key, overrides)
         return highest
 
     async def _put_artifacts(self, tx: Tx, rows: Iterable[Mapping[str, Any]], place: Place) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from app.facts.rereading import Told, refusal
+from app.facts.rereading import Overrides, refusal
 from tests.conftest import Service, StartService
 from tests.facts.noted import FACTS, LATER, LATEST, end, facts, lines, say, texts
 from tests.journeys.looks import WAIT_MS, Json
@@ -608,9 +608,9 @@ async def test_a_branch_takes_no_facts_from_what_its_parent_was_read_for(service
 def test_a_branch_inherits_what_holds_of_the_messages_that_it_has() -> None:
     parent, branch = UUID(int=1), UUID(int=2)
     both, one, other = (refusal(parent, "s1", cites) for cites in ((1, 2), (2,), (3,)))
-    told = Told(unwanted=frozenset({1, 3}), corrections=(both, other, one))
+    overrides = Overrides(unwanted=frozenset({1, 3}), corrections=(both, other, one))
 
-    found = told.of(branch, "b1", within={1, 2})
+    found = overrides.of(branch, "b1", within={1, 2})
 
     assert found.unwanted == {1}
     assert [(of.source.session_id, of.source.session, of.source.cites) for of in found.corrections] == [

@@ -11,7 +11,7 @@ import pytest
 
 from app.diagnostics.store import MEMORY as DIAGNOSED
 from app.facts import forgetting_store
-from app.facts.rereading import Told
+from app.facts.rereading import Overrides
 from app.kit.db import Database, acting_for
 from app.sessions import replacing_store
 from app.sessions.append_store import AppendStore
@@ -55,7 +55,7 @@ async def ended(database: Database) -> None:
 
 async def facts_to_read_again(database: Database) -> None:
     async with database.tx() as tx:
-        await forgetting_store.bring(tx, SESSION, "s", Told())
+        await forgetting_store.import_overrides(tx, SESSION, "s", Overrides())
 
 
 def ruled(*, enabled: bool) -> Way:

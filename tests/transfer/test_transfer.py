@@ -63,7 +63,7 @@ async def bring(service: Service, path: Path, key: str, objects: Objects | None 
     database: Database = service.app.state.database
     importing = Importing(database=database, objects=objects)
     await importing.check(path)
-    await importing.session(path, tenant="default", key=key, told=lambda _rows: None)
+    await importing.session(path, tenant="default", key=key, progress=lambda _rows: None)
 
 
 async def bring_changed(service: Service, path: Path, key: str, lines: list[dict[str, Any]]) -> None:
@@ -266,7 +266,7 @@ async def test_large_messages_are_imported_a_few_at_a_time(service: Service, tmp
         await service.append("s1", *(said("x" * 1_000_000) for _ in range(6)))
     await export(service, path)
     importing = Importing(database=service.app.state.database, objects=None)
-    await importing.session(path, tenant="default", key="s2", told=batches.append)
+    await importing.session(path, tenant="default", key="s2", progress=batches.append)
     assert max(batches) == 5  # 100 in one statement took 865 MB of memory for 200 of such, not 142
     assert (await service.memory("s2"))["cursor"]["last_seq"] == 12
 

@@ -18,7 +18,7 @@ import structlog
 from app.facts import rereading_store, writing_store
 from app.facts.forgetting import Left
 from app.facts.model import Fact, FactConfig, NewFact
-from app.facts.rereading import as_told
+from app.facts.rereading import apply_overrides
 from app.facts.store import FactStore
 from app.kit.db import Tx
 from app.kit.patterns import lazy_pattern
@@ -167,8 +167,9 @@ class Noting:
             return 0
         tenant, resource, without_room = loaded.tenant, loaded.resource_id, 0
         known = {fact.id: fact for fact in await writing_store.locked(tx, tenant, resource)}
-        wanted, done = as_told(noted, await rereading_store.told(tx, tenant, resource, loaded.session_id))
-        await rereading_store.done(tx, tenant, resource, done)
+        overrides = await rereading_store.overrides_of(tx, tenant, resource, loaded.session_id)
+        wanted, applied = apply_overrides(noted, overrides)
+        await rereading_store.delete(tx, tenant, resource, applied)
         for new in wanted:
             found = await asyncio.to_thread(merge, list(known.values()), new, read=read)
             if found.same is not None:
