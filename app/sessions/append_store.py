@@ -27,17 +27,15 @@ from app.kit.db import Database, Row
 from app.kit.json import dumps
 from app.kit.offload import offloaded
 from app.sessions.group_commit import GroupCommit
-from app.sessions.model import ActorUsage, Kind, MemoryCounters, MemoryDefaults, NewMessage, Role, text_of
-from app.sessions.phrases import turns
+from app.sessions.model import ActorUsage, MemoryCounters, MemoryDefaults, NewMessage
 from app.sessions.store import COUNTED, counters_of, session_id
-from app.sessions.waking import woken
+from app.sessions.waking import is_reason_to_look, woken
 
 APPEND_TRIES = 3
 STALE_SNAPSHOT = (asyncpg.UniqueViolationError, asyncpg.DivisionByZeroError)  # of messages; of session and memory
 HOLD_SESSION = "/* hold_session */ SELECT FROM sessions WHERE id = $1 FOR NO KEY UPDATE"
 GROUP_CHARS = 16 * 1024  # of the largest message, as JSON, in a group commit: a larger one delays the others
 PARTS, LOOK = 4, 11  # their indexes among the arguments of a message
-CLOSING = frozenset({Kind.USER, Kind.TOOL_CALL, Kind.TOOL_RESULT})
 
 # Both statements have the messages' columns as $1 to $13, then $14 the session, $15 its resource, $16 the service's
 # time zone and $17 its cache_ttl, $18-$24 the agent's usage, $25 early_tokens.
@@ -328,7 +326,7 @@ def _value(new: NewMessage, before: int) -> tuple[Any, ...]:
         new.metadata,
         new.observe,
         new.trust,
-        _is_reason_to_look(new),
+        is_reason_to_look(new),
         before,
     )
 
@@ -342,13 +340,3 @@ def _totals(messages: Sequence[NewMessage], *, look: bool) -> tuple[Any, ...]:
         sum(new.tokens for new in messages if new.observe),
         look,
     )
-
-
-def _is_reason_to_look(new: NewMessage) -> bool:
-    """Whether the memory is to be looked at even below its thresholds.
-
-    The message may close a group without adding tokens (memory-rules.md section 3, groups), or end a topic (3.5).
-    """
-    if new.kind is Kind.BOUNDARY:
-        return True
-    return new.role is Role.USER and turns(text_of(new.parts)) if new.observe else new.kind in CLOSING

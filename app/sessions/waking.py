@@ -4,6 +4,11 @@ A reason to look is also stored as a request, for an engine that has looked befo
 wait, but neither a lease nor a back-off.
 """
 
+from app.sessions.model import Kind, NewMessage, Role, text_of
+from app.sessions.phrases import turns
+
+CLOSING = frozenset({Kind.USER, Kind.TOOL_CALL, Kind.TOOL_RESULT})
+
 # Not now(), which is the start of the transaction: a memory that became due since would be reported as idle.
 DUE = "coalesce(m.due_at <= clock_timestamp(), false) AS due"
 
@@ -40,3 +45,13 @@ def ruled_anew(*, off: str) -> str:
     lease_owner = CASE WHEN {off} THEN NULL ELSE m.lease_owner END,
     lease_step = CASE WHEN {off} THEN NULL ELSE m.lease_step END,
     due_at = CASE WHEN m.lease_owner IS NULL OR {off} THEN now() ELSE m.due_at END"""
+
+
+def is_reason_to_look(new: NewMessage) -> bool:
+    """Whether the memory is to be looked at even below its thresholds.
+
+    The message may close a group without adding tokens (memory-rules.md section 3, groups), or end a topic (3.5).
+    """
+    if new.kind is Kind.BOUNDARY:
+        return True
+    return new.role is Role.USER and turns(text_of(new.parts)) if new.observe else new.kind in CLOSING
