@@ -169,7 +169,7 @@ def _provide_sessions(state: State, base: Base, memory: MemoryParts, recall: Rec
     state.replacing = Replacing(
         database=database,
         memory=memory.service,
-        readers=(index_store, forgetting_store, erasing_store),
+        derived=(index_store, forgetting_store, erasing_store),
         bytes_max=limits.message_bytes_max,
         redaction=redaction,
     )

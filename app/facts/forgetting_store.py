@@ -1,6 +1,6 @@
 """The SQL that removes facts with their sources, and has the messages that remain of these read again.
 
-The module implements ``Keeper`` and ``Reader``. Locks are taken as in writing_store.py.
+The module implements ``Keeper`` and ``DerivedStore``. Locks are taken as in writing_store.py.
 """
 
 from collections.abc import Callable

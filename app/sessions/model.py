@@ -217,14 +217,14 @@ class Gone:
         return self if shared is None else replace(self, memories=(), shared_memory=shared)
 
 
-class Reader(Protocol):
-    """A store of what layers above derive from messages. The caller holds the lock of the session's row."""
+class DerivedStore(Protocol):
+    """A store of data that layers above derive from messages. The caller holds the lock of the session's row."""
 
     async def forget_from(self, tx: Any, session: UUID, seq: int) -> None:
         """Delete what was derived from the messages from ``seq`` on; message ``seq`` is being replaced."""
 
 
-class SearchIndex(Reader, Protocol):
+class SearchIndex(DerivedStore, Protocol):
     """The search index over messages."""
 
     async def forget_messages(self, tx: Any, session: UUID, *, from_seq: int, to_seq: int) -> None:

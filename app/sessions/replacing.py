@@ -14,7 +14,7 @@ from app.redaction.model import Redaction
 from app.sessions import replacing_store
 from app.sessions.errors import MessageSealed, SessionNotFound
 from app.sessions.message_store import message_within, there
-from app.sessions.model import Kind, MemoryPort, Message, NewMessage, Reader
+from app.sessions.model import DerivedStore, Kind, MemoryPort, Message, NewMessage
 from app.sessions.reading import read_message
 from app.sessions.replacing_store import LockedLog
 from app.sessions.schemas import MessageIn
@@ -30,13 +30,13 @@ class Replacing:
         *,
         database: Database,
         memory: MemoryPort,
-        readers: Sequence[Reader],
+        derived: Sequence[DerivedStore],
         bytes_max: int,
         redaction: Redaction,
     ) -> None:
         self._database = database
         self._memory = memory
-        self._readers = readers
+        self._derived = derived
         self._bytes_max = bytes_max
         self._redaction = redaction
 
@@ -60,8 +60,8 @@ class Replacing:
             look = log.ended or _look(old, new)  # its new content has to be read for facts
             due = await replacing_store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=look)
             replaced = await replacing_store.replace(tx, log, old, new)
-            for reader in self._readers:
-                await reader.forget_from(tx, log.session_id, replaced.seq)
+            for store in self._derived:
+                await store.forget_from(tx, log.session_id, replaced.seq)
         if due:
             self._memory.wake(log.memory_id)
         return replaced

@@ -1,6 +1,6 @@
 """The SQL that empties what was derived from a message; mending_store.py repairs what is left.
 
-The module is a ``Reader`` of the sessions.
+The module is a ``DerivedStore`` of the sessions.
 """
 
 from dataclasses import dataclass
