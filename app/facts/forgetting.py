@@ -31,7 +31,7 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class FactChanges:
     """The ids of the facts to delete, and the facts as changed."""
 
     deleted: tuple[int, ...]
@@ -66,13 +66,13 @@ def _is_reworded(source: Source) -> bool:
     return source.text == "" and bool(source.cites)
 
 
-def without(facts: Sequence[Fact], is_gone: Callable[[Source], bool]) -> Left:
-    """What is left of the facts without the sources that are gone."""
-    return _left(facts, {fact.id: _without(fact, is_gone) for fact in facts})
+def without(facts: Sequence[Fact], is_gone: Callable[[Source], bool]) -> FactChanges:
+    """The changes of the facts if the sources that are gone are removed."""
+    return _changes(facts, {fact.id: _without(fact, is_gone) for fact in facts})
 
 
-def without_facts(facts: Sequence[Fact], ids: Collection[int]) -> Left:
-    return _left(facts, {fact.id: None if fact.id in ids else fact for fact in facts})
+def without_facts(facts: Sequence[Fact], ids: Collection[int]) -> FactChanges:
+    return _changes(facts, {fact.id: None if fact.id in ids else fact for fact in facts})
 
 
 def corrections(facts: Sequence[Fact], is_gone: Callable[[Source], bool]) -> list[Correction]:
@@ -113,11 +113,12 @@ def _is_corrected(one: Correction) -> bool:
     return said != (one.category, one.source.valid_from, one.valid_to)
 
 
-def _left(facts: Sequence[Fact], kept: Mapping[int, Fact | None]) -> Left:
+def _changes(facts: Sequence[Fact], kept: Mapping[int, Fact | None]) -> FactChanges:
     """The facts deleted and changed. One that was replaced by a deleted one is valid for as long as that one was."""
     gone = {fact.id: fact for fact in facts if kept[fact.id] is None}
     now = {id_: _inherited(fact, gone) for id_, fact in kept.items() if fact is not None}
-    return Left(deleted=tuple(gone), changed=tuple(now[fact.id] for fact in facts if now.get(fact.id, fact) != fact))
+    changed = (now[fact.id] for fact in facts if now.get(fact.id, fact) != fact)
+    return FactChanges(deleted=tuple(gone), changed=tuple(changed))
 
 
 def _without(fact: Fact, is_gone: Callable[[Source], bool]) -> Fact | None:

@@ -131,13 +131,13 @@ async def _drop(
     tenant, resource_id = owner
     facts = await writing_store.locked(tx, tenant, resource_id)
     known = [fact for fact in facts if noted_until is None or fact.created_at <= noted_until]
-    left = without(known, is_gone)
-    await writing_store.leave(tx, tenant, resource_id, left)
+    changes = without(known, is_gone)
+    await writing_store.apply(tx, tenant, resource_id, changes)
     read = [one.from_seq for fact in known for one in fact.sources if one.text is not None and is_gone(one)]
     return Dropped(
         tenant=tenant,
         resource_id=resource_id,
-        facts=len(left.deleted) + len(left.changed),
+        facts=len(changes.deleted) + len(changes.changed),
         first=min(read, default=None),
         corrections=tuple(corrections(known, is_gone)),
     )

@@ -124,11 +124,11 @@ class FactService:
         async with self._database.tx() as tx:
             known = await writing_store.locked(tx, tenant, resource_id)
             ids = {fact.id for fact in known if fact_id in {None, fact.id}}
-            left = without_facts(known, ids)
+            changes = without_facts(known, ids)
             sources = [source for fact in known if fact.id in ids for source in fact.sources]
             await refuse(tx, tenant, resource_id, sources)
-            await writing_store.leave(tx, tenant, resource_id, left)
-        return len(left.deleted)
+            await writing_store.apply(tx, tenant, resource_id, changes)
+        return len(changes.deleted)
 
     async def _read(self, tenant: str, text: str) -> str:
         if len(text) > self._config.text_characters_max:

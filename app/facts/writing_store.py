@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from app.facts.forgetting import Left
+from app.facts.forgetting import FactChanges
 from app.facts.model import Fact, NewFact, Source, source_to_json
 from app.facts.rereading_store import IS_HIDDEN
 from app.facts.store import ALL_FACTS, FACT, fact_of, facts_of
@@ -103,10 +103,10 @@ async def change(tx: Tx, tenant: str, resource_id: str, fact: Fact, *, by_hand: 
     return fact_of(row)
 
 
-async def leave(tx: Tx, tenant: str, resource_id: str, left: Left) -> None:
-    """Write what is left of facts: some are deleted, others changed."""
-    await tx.execute(DELETE_FACTS, tenant, resource_id, left.deleted)
-    for fact in left.changed:
+async def apply(tx: Tx, tenant: str, resource_id: str, changes: FactChanges) -> None:
+    """Write the changes: some facts are deleted, others changed."""
+    await tx.execute(DELETE_FACTS, tenant, resource_id, changes.deleted)
+    for fact in changes.changed:
         await change(tx, tenant, resource_id, fact)
 
 

@@ -130,7 +130,7 @@ class MessageFilter:
     tool: str | None = None
     descending: bool = False
 
-    def looking(self, *, last_seq: int, looked_max: int) -> Self:
+    def bounded(self, *, last_seq: int, looked_max: int) -> Self:
         """The same filter, bounded to the first ``looked_max`` messages in its order: seqs have no gaps."""
         before = min(self.before, last_seq + 1)
         if self.descending:

@@ -246,7 +246,7 @@ class SessionService:
         search and ``page_bytes_max`` the page, so it may hold few messages or none. Raises SessionNotFound.
         """
         session = await self._read_from(tenant, key, conversation)
-        looked = wanted.looking(last_seq=session.last_seq, looked_max=self._config.looked_max)
+        looked = wanted.bounded(last_seq=session.last_seq, looked_max=self._config.looked_max)
         limits = {"limit": limit + 1, "bytes_max": self._config.page_bytes_max}
         found, is_full = await self._messages.messages(session, looked, **limits)
         if len(found) > limit:

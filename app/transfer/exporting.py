@@ -27,7 +27,7 @@ from app.transfer.lines import Place
 
 RETRY_SECONDS = 30.0
 PIECE_BYTES = 256 * 1024  # of a line: an artifact's may have ten megabytes, for which a slow network takes minutes
-TOLD_WITHIN_STALL = 20  # keep-alives in ``stall_seconds``: an export may time out sooner by one such interval
+KEEP_ALIVES_PER_STALL = 20  # keep-alives in ``stall_seconds``: an export may time out sooner by one such interval
 NO_STORE = "artifacts are in an object store, which is not configured (DAYBOOK_ARTIFACTS__URL)"
 ELSEWHERE = frozenset({"content", "object_key", "deleted_at"})  # columns of an artifact that its line does not copy
 
@@ -42,7 +42,7 @@ class ExportConfig:
     stall_seconds: float = 60.0
 
 
-class Pace:
+class KeepAlive:
     """Keeps an export alive while its reader takes pieces, however slowly: one row may take long."""
 
     def __init__(self, tx: Tx, *, seconds: float) -> None:
@@ -51,11 +51,11 @@ class Pace:
         self._seconds = seconds
         self._told = time.monotonic()
 
-    async def goes_on(self) -> None:
+    async def piece_taken(self) -> None:
         """Note that the reader has taken a piece."""
         if (now := time.monotonic()) - self._told >= self._seconds:
             self._told = now
-            await store.go_on(self._tx)
+            await store.keep_alive(self._tx)
 
 
 class Exporting:
@@ -82,23 +82,23 @@ class Exporting:
         async with self._snapshot(tenant) as tx:
             if not await store.taken(tx, place.id):
                 raise SessionNotFound(key)
-            pace = self._pace(tx)
+            keep_alive = self._keep_alive(tx)
             async for line in _framed("session", key, self._of_session(tx, place)):
                 yield line
-                await pace.goes_on()
+                await keep_alive.piece_taken()
 
     async def _resource(self, tenant: str, resource_id: str, sharer: Hashable) -> AsyncGenerator[bytes, None]:
         async with self._snapshot(sharer) as tx:
             if self._objects is None and await store.names_objects(tx, tenant, resource_id):
                 raise Unavailable(NO_STORE)
-            pace = self._pace(tx)
+            keep_alive = self._keep_alive(tx)
             async for line in _framed("resource", resource_id, self._of_resource(tx, tenant, resource_id)):
                 for begin in range(0, len(line), PIECE_BYTES):
                     yield line[begin : begin + PIECE_BYTES]
-                    await pace.goes_on()
+                    await keep_alive.piece_taken()
 
-    def _pace(self, tx: Tx) -> Pace:
-        return Pace(tx, seconds=self._config.stall_seconds / TOLD_WITHIN_STALL)
+    def _keep_alive(self, tx: Tx) -> KeepAlive:
+        return KeepAlive(tx, seconds=self._config.stall_seconds / KEEP_ALIVES_PER_STALL)
 
     async def _of_resource(self, tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
         async for line in store.of_resource(tx, tenant, resource_id):
@@ -155,7 +155,7 @@ class Exporting:
         detail = f"{limit} exports run, or half of them for one tenant (DAYBOOK_EXPORT__CONCURRENCY)"
         refusal = TooManyExports(detail, retry_after=RETRY_SECONDS)
         async with self._running.place(sharer, refusal=refusal), self._database.snapshot() as tx:
-            await store.bound(tx, stall_seconds=self._config.stall_seconds)
+            await store.set_stall_timeout(tx, stall_seconds=self._config.stall_seconds)
             yield tx
 
 

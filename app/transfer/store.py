@@ -97,17 +97,17 @@ VALUES ($1::text::uuid, $2, $3, '', 0, '', $4::text::timestamptz, coalesce($5::t
 DUE = "/* import_due */ UPDATE memories SET due_at = now() WHERE id = $1 AND due_at IS NOT NULL"
 
 
-GOES_ON = "/* export_goes_on */ SELECT"
+KEEP_ALIVE = "/* export_keep_alive */ SELECT"
 
 
-async def bound(tx: Tx, *, stall_seconds: float) -> None:
+async def set_stall_timeout(tx: Tx, *, stall_seconds: float) -> None:
     """End the snapshot if its reader stops for so long: the time runs from the last statement."""
     await tx.execute(f"SET LOCAL idle_in_transaction_session_timeout = {round(stall_seconds * 1_000)}")
 
 
-async def go_on(tx: Tx) -> None:
-    """Restart the time of ``bound``."""
-    await tx.execute(GOES_ON)
+async def keep_alive(tx: Tx) -> None:
+    """Restart the time of ``set_stall_timeout``."""
+    await tx.execute(KEEP_ALIVE)
 
 
 async def _read(tx: Tx, statement: str, *values: Any, at_once: int = ROWS_AT_ONCE) -> AsyncIterator[Row]:

@@ -7,7 +7,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.facts.forgetting import Left, corrections, derived_since, of_message, of_session, without, without_facts
+from app.facts.forgetting import FactChanges, corrections, derived_since, of_message, of_session, without, without_facts
 from app.facts.model import Author, Category, Fact, Source
 from app.sessions.model import Trust
 
@@ -38,12 +38,12 @@ def fact(id_: int = 1, *sources: Source, author: Author = Author.EXTRACTOR, repl
 def test_a_fact_of_two_sessions_keeps_what_the_other_said() -> None:
     both = fact(1, source(A, text="First words."), source(B, text="Other words."))
     left = without([both], of_session(A))
-    assert left == Left(deleted=(), changed=(replace(both, text="Other words.", sources=both.sources[1:]),))
+    assert left == FactChanges(deleted=(), changed=(replace(both, text="Other words.", sources=both.sources[1:]),))
 
 
 def test_a_fact_in_a_callers_words_goes_with_any_of_its_sources() -> None:
     corrected = fact(1, source(A), source(B), author=Author.CALLER)
-    assert without([corrected], of_session(B)) == Left(deleted=(1,), changed=())
+    assert without([corrected], of_session(B)) == FactChanges(deleted=(1,), changed=())
 
 
 def test_what_a_caller_noted_in_the_memory_s_words_keeps_these_and_no_others() -> None:
@@ -57,7 +57,7 @@ def test_what_a_caller_cites_goes_with_it_alone_and_what_was_derived_with_all_th
     noted, derived = fact(1, source(cites=(2, 9), text=None), author=Author.CALLER), fact(2, source(cites=(5,)))
     for seq, gone in {2: (1, 2), 3: (2,), 9: (1,), 6: ()}.items():
         assert without([noted, derived], of_message(A, seq)).deleted == gone
-    assert without([noted, derived], of_message(B, 2)) == Left(deleted=(), changed=())
+    assert without([noted, derived], of_message(B, 2)) == FactChanges(deleted=(), changed=())
 
 
 def test_what_was_read_anew_takes_only_what_was_derived_of_it() -> None:
@@ -72,7 +72,7 @@ def test_what_a_caller_has_reworded_goes_with_what_it_cites_and_with_nothing_tha
     for gone in (of_message(A, 5), of_session(A)):
         assert without([reworded], gone).deleted == (1,)
     for beside in (of_message(A, 2), derived_since(A, 5), of_session(B)):
-        assert without([reworded], beside) == Left(deleted=(), changed=())
+        assert without([reworded], beside) == FactChanges(deleted=(), changed=())
     of_all = replace(reworded, sources=(replace(reworded.sources[0], cites=()),))  # its model cited nothing
     assert without([of_all], of_message(A, 2)).deleted == (1,)
 

@@ -16,7 +16,7 @@ from uuid import UUID
 import structlog
 
 from app.facts import rereading_store, writing_store
-from app.facts.forgetting import Left
+from app.facts.forgetting import FactChanges
 from app.facts.model import Fact, FactConfig, NewFact
 from app.facts.rereading import apply_overrides
 from app.facts.store import FactStore
@@ -198,7 +198,7 @@ class Noting:
         if gone is None:
             return False
         before = [replace(fact, replaced_by=None) for fact in known.values() if fact.replaced_by == gone.id]
-        await writing_store.leave(tx, tenant, resource, Left(deleted=(gone.id,), changed=tuple(before)))
+        await writing_store.apply(tx, tenant, resource, FactChanges(deleted=(gone.id,), changed=tuple(before)))
         known |= {fact.id: fact for fact in before}
         del known[gone.id]
         return True
