@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.redaction.model import MARK, Redact
-from app.sessions.model import Message, NewMessage, Part, PartType
+from app.sessions.model import Message, NewMessage, Part, PartType, is_part
 from app.sessions.redacting import SIGNATURES, redacted_parts
 from app.sessions.wire import content_hash
 
@@ -52,19 +52,33 @@ def _without_id(parts: Sequence[Part], message_id: str) -> tuple[Part, ...]:
 
 
 def _plain(part: Part) -> Part:
-    """The part without nulls and empty objects, its bytes in URL-safe base64; arguments and output stay as they are."""
-    found = {k: v if k in VALUES else _plain_within(k, v) for k, v in part.items() if v is not None}
-    return {k: v for k, v in found.items() if v != {} or k in VALUES}
+    """The part without nulls and empty objects, and its bytes in URL-safe base64.
+
+    What an agent's own tool takes and gives stays as it is, but for parts in it. What a hosted tool takes and gives has
+    the provider's types, as all else.
+    """
+    own = [] if "native" in part else [name for name in VALUES if name in part]
+    plain = _plain_object({name: value for name, value in part.items() if name not in own})
+    return plain | {name: _plain_parts(part[name]) for name in own}
 
 
-def _plain_within(name: str, value: Any) -> Any:
+def _plain_parts(value: Any) -> Any:
+    return [_plain(item) if is_part(item) else item for item in value] if isinstance(value, list) else value
+
+
+def _plain_object(found: Mapping[str, Any]) -> dict[str, Any]:
+    plain = ((name, _plain_field(name, value)) for name, value in found.items())
+    return {name: value for name, value in plain if value is not None and value != {}}
+
+
+def _plain_field(name: str, value: Any) -> Any:
     match value:
         case str() if name in BASE64:
             return value.translate(URL_SAFE)
         case dict():
-            return _plain(value)
+            return _plain_object(value)
         case list():
-            return [_plain_within(name, item) for item in value]
+            return [_plain_field(name, item) for item in value]
     return value
 
 
