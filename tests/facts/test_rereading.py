@@ -260,7 +260,8 @@ async def test_what_waits_to_be_noted_again_as_it_was_corrected_is_forgotten_wit
     *_, seat = await facts(service)
     await service.client.patch(path, json={"valid_from": "2020-05-07T00:00:00Z"})
     await service.client.patch(f"{FACTS}/{seat['id']}", json={"category": "insight"})
-    await say(service, "Hello.", key="s2", id="m-3")
+    await say(service, "Hello.", "Hello?", key="s2")
+    await say(service, "Is anybody there?", key="s2", id="m-3")
     await service.configure("s1", enabled=False)  # so it is not read again
     assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
     assert await columns_with("2020-05-07", database_url) == {"facts.sources"}
