@@ -239,22 +239,9 @@ class AppendStore:
         ``place`` is awaited before the general statement, which may create the session: it prepares what a new session
         needs besides its first message. ``body_bytes``: the size of the request.
         """
-        actor, session = usage or ActorUsage(), session_id(tenant, key)
+        session = session_id(tenant, key)
         values = await offloaded(partial(_values, messages), size=body_bytes)
-        shared = (
-            session,
-            resource_id,
-            defaults.timezone,
-            defaults.cache_ttl,
-            actor.model,
-            0 if usage is None else 1,
-            actor.input_tokens,
-            actor.cached_input_tokens,
-            actor.cache_write_tokens,
-            actor.output_tokens,
-            actor.cost_usd,
-            defaults.early_tokens,
-        )
+        shared = _shared(session, resource_id, usage, defaults)
         totals = _totals(messages, look=any(value[LOOK] for value in values))
         if len(messages) == 1:
             row = await self._one(session, (*values[0], *shared, *totals))
@@ -328,6 +315,27 @@ def _value(new: NewMessage, before: int) -> tuple[Any, ...]:
         new.trust,
         is_reason_to_look(new),
         before,
+    )
+
+
+def _shared(
+    session: UUID, resource_id: str | None, usage: ActorUsage | None, defaults: MemoryDefaults
+) -> tuple[Any, ...]:
+    """The arguments $14 to $25 of both statements."""
+    actor = usage or ActorUsage()
+    return (
+        session,
+        resource_id,
+        defaults.timezone,
+        defaults.cache_ttl,
+        actor.model,
+        0 if usage is None else 1,
+        actor.input_tokens,
+        actor.cached_input_tokens,
+        actor.cache_write_tokens,
+        actor.output_tokens,
+        actor.cost_usd,
+        defaults.early_tokens,
     )
 
 
