@@ -36,11 +36,11 @@ UPDATE sessions SET facts_seq = $2, waiting = {waiting(facts_seq="$2::bigint")} 
 """  # noqa: S608 - our own statement
 
 # The branches of a session that is deleted, before they are given to its own parent. ``unread``: the first message of
-# the session that is not read, unless the branch has read it.
+# the session that is not read, unless the branch has read it. A branch has a memory of its own.
 HEIRS = """/* heirs */
 SELECT s.id, s.key, s.branched_at_seq AS last_seq, CASE WHEN NOT EXISTS (
-         SELECT FROM runs r WHERE r.memory_id = s.memory_id AND r.kind = 'note_facts' AND r.outcome = 'recorded'
-           AND r.from_seq <= p.facts_seq + 1 AND coalesce(r.session_id, r.memory_id) = s.id
+         SELECT FROM runs r WHERE r.memory_id = s.id AND r.kind = 'note_facts' AND r.outcome = 'recorded'
+           AND r.from_seq <= p.facts_seq + 1
        ) THEN p.facts_seq + 1 END AS unread
 FROM sessions p
 JOIN sessions s ON s.tenant = p.tenant AND s.branched_from = p.key AND s.created_at >= p.created_at

@@ -67,11 +67,12 @@ async def test_what_is_kept_of_a_fact_that_was_taken_back_is_none_itself(
 @pytest.mark.parametrize("erased", ["m-1", "m-2"])
 async def test_what_was_taken_back_one_by_one_is_not_noted_again(service: Service, erased: str) -> None:
     await told_of_ana(service)
-    for fact in reversed(await facts(service)):
+    lisbon, code, seat = await facts(service)
+    for fact in (seat, lisbon):
         await service.client.delete(f"{FACTS}/{fact['id']}")
     assert (await service.client.delete(f"/sessions/s1/messages/{erased}")).status_code == 200
     await service.context("s1", wait_ms=WAIT_MS)
-    assert await texts(service) == []
+    assert await texts(service) == ([] if erased == "m-2" else [code["text"]])
 
 
 async def test_what_a_caller_noted_and_took_back_may_be_noted_of_the_messages_that_it_cited(service: Service) -> None:
@@ -183,6 +184,20 @@ async def test_what_is_deleted_though_its_model_cited_nothing_is_noted_again_whe
         [[3]],
         [[4]],
     ]
+
+
+async def test_nothing_is_kept_of_a_deleted_fact_that_is_of_no_message(
+    start_service: StartService, models: ModelServer, database_url: str
+) -> None:
+    models.answers[PromptKind.EXTRACTOR] = lambda _asked: lines("* 🔴 [fact] User is Portuguese.")
+    async with start_service(provider="openai") as service:
+        await say(service, "I live in Lisbon.")
+        await end(service)
+        [noted] = await facts(service)
+        assert (await service.client.delete(f"{FACTS}/{noted['id']}")).json()["deleted"] == 1
+        connection = await asyncpg.connect(database_url)
+        assert await connection.fetchval("SELECT count(*) FROM facts") == 0
+        await connection.close()
 
 
 CORRECTIONS: list[Json] = [
