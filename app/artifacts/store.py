@@ -27,9 +27,9 @@ PUT = f"""/* put_artifact */
 WITH session AS (
   SELECT id FROM sessions WHERE id = $1 FOR KEY SHARE
 ), newest AS (
-  SELECT {COLUMNS}, deleted_at FROM artifacts WHERE session_id = $1 AND name = $2 ORDER BY version DESC LIMIT 1
+  SELECT {COLUMNS} FROM artifacts WHERE session_id = $1 AND name = $2 ORDER BY version DESC LIMIT 1
 ), same AS (
-  SELECT {COLUMNS} FROM newest WHERE sha256 = $5 AND media_type = $3 AND deleted_at IS NULL
+  SELECT * FROM newest WHERE sha256 = $5 AND media_type = $3
 ), kept AS (
   SELECT count(*) AS total, count(*) FILTER (WHERE name = $2) AS versions FROM artifacts
   WHERE session_id = $1 AND deleted_at IS NULL
@@ -70,7 +70,7 @@ SELECT substring(content FROM $4::int + 1 FOR $5::int - $4::int) FROM artifacts
 WHERE session_id = $1 AND name = $2 AND version = $3
 """
 
-# The newest row stays, emptied: no later version has the number of a deleted one.
+# The newest row stays, emptied: no later version has the number of a deleted one. No payload has its hash.
 DELETE = """/* delete_artifact */
 WITH old AS (
   SELECT version, object_key FROM artifacts

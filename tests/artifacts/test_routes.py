@@ -171,6 +171,7 @@ async def test_the_limits_are_settings(start_service: StartService) -> None:
         assert "SESSION_MAX" in assert_problem(await put(service, b"2", other), 413, "artifacts-full")["detail"]
         await service.client.delete(REPORT)
         assert (await put(service, b"2", other)).status_code == 201
+        assert (await put(service, b"1")).status_code == 201  # what was deleted does not count
 
 
 # Ranges and conditions
