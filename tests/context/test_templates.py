@@ -126,6 +126,11 @@ async def test_knowledge_and_messages_are_no_templates(stocked: Service) -> None
     assert texts[:2] == ["Hi", "{plan} {gone}"]
 
 
+async def test_an_artifact_that_was_deleted_has_no_value(stocked: Service) -> None:
+    assert (await stocked.client.delete("/sessions/s1/artifacts/notes.md")).status_code == 200
+    assert missing(await ask(stocked, "{artifact.notes.md}")) == [("/system", no_value("artifact.notes.md"))]
+
+
 async def test_an_artifact_that_is_not_a_text_or_too_large_a_one_is_refused(stocked: Service) -> None:
     for name, content, status in [("image", b"\xff\x00", 422), ("long", b"x" * (64 * 1024 + 1), 413)]:
         await stocked.client.put(f"/sessions/s1/artifacts/{name}", content=content)
