@@ -56,5 +56,5 @@ def _chosen(
     provider = own.provider or service
     name = own.model or (model if provider is service else None) or defaults.get(provider, "")
     if provider is Provider.SCRIPTED and not name:
-        raise SettingsError(f"DAYBOOK_MODEL: the {role} is scripted, so it has to name the file of replies")
+        raise SettingsError(f"DAYBOOK_MODEL: the {role} is scripted, so this must be the path of the file of replies")
     return Chosen(provider=provider, model=name, small_model=own.small_model)

@@ -106,8 +106,8 @@ def migrate(
 
         if distribute:
             raise StartError(
-                "nothing was done: on distributed tables Citus refuses what every append needs, so this Daybook cannot"
-                " run there; one Daybook with a Postgres of its own per group of tenants can (docs/scale.md)"
+                "nothing was changed: Citus refuses statements on distributed tables that every append needs; run one"
+                " Daybook with a Postgres of its own per group of tenants instead (docs/scale.md)"
             )
         migrating.migrate(load_settings(data_dir=data_dir), secured_for=row_level_security)
 

@@ -64,8 +64,8 @@ def located(settings: Settings, *, exclusive: bool, begins: bool = False) -> Ite
     folder = settings.data_dir or default_data_dir(Path.cwd())
     if not begins and newest_cluster(folder) is None:
         raise NoDatabase(
-            f"there is no database in {folder}: name its folder by --data-dir or DAYBOOK_DATA_DIR;"
-            " 'daybook serve' or 'daybook migrate' begins one"
+            f"there is no database in {folder}: set its folder by --data-dir or DAYBOOK_DATA_DIR;"
+            " 'daybook serve' or 'daybook migrate' creates one"
         )
     embedded = EmbeddedPostgres(
         EmbeddedConfig(data_dir=folder, binaries=settings.postgres_binaries, exclusive=exclusive)

@@ -72,5 +72,5 @@ def test_the_command_says_that_the_service_would_not_run_there(tmp_path: Path) -
     done = CliRunner().invoke(commands, ["migrate", "--distribute", "--data-dir", str(tmp_path)])
 
     assert done.exit_code == 2
-    assert done.stderr.startswith("daybook: nothing was done: on distributed tables Citus refuses")
+    assert done.stderr.startswith("daybook: nothing was changed: Citus refuses")
     assert not list(tmp_path.iterdir())

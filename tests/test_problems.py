@@ -111,7 +111,7 @@ async def test_what_is_asked_wrongly_is_told_as_a_problem(service: Service) -> N
 async def test_a_path_tells_which_methods_it_takes(service: Service) -> None:
     answer = await service.client.patch("/sessions/s1")
     assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "PUT", "DELETE"}
-    assert assert_problem(answer, 405, "method-not-allowed")["detail"] == "it takes DELETE, GET, HEAD, PUT"
+    assert assert_problem(answer, 405, "method-not-allowed")["detail"] == "it supports DELETE, GET, HEAD, PUT"
 
 
 async def test_who_asks_for_no_path_is_told_where_those_that_there_are_stand(service: Service) -> None:
@@ -124,11 +124,11 @@ async def test_who_asks_for_no_path_is_told_where_those_that_there_are_stand(ser
 @pytest.mark.parametrize(
     ("body", "detail"),
     [
-        (b"{", "not JSON, at character 1: "),
-        (b'{"messages": "\xff"}', "not UTF-8, at byte 14"),
+        (b"{", "not valid JSON, at character 1: "),
+        (b'{"messages": "\xff"}', "not valid UTF-8, at byte 14"),
         (b"[" * 100_000, "nested too deeply"),
         (b"[]", "a JSON object is expected"),
-        (b"", "a body is expected"),
+        (b"", "a JSON body is expected"),
         (b'{"messages": [{"role": "user", "content": "x", "id": 5}]}', "/messages/0/id: "),
     ],
 )
@@ -145,7 +145,7 @@ async def test_a_parameter_of_the_query_that_came_in_the_body_is_told_as_one(ser
     answer = await service.client.post("/sessions/s1/context", json={"format": "openai", "mode": "x", "system": "Hi"})
     told = {error["pointer"]: error["detail"] for error in assert_problem(answer, 422, "invalid")["errors"]}
     assert told["/format"].endswith("?format=")
-    assert told["/mode"] == "there is no such field"
+    assert told["/mode"] == "unknown field"
 
 
 ANY_FIELDS = {"patchState", "putStateValue", "replaceMessage"}  # whose bodies have what fields they like
@@ -209,13 +209,13 @@ async def test_json_that_is_not_declared_as_such_is_told_how(service: Service) -
 @pytest.mark.parametrize(
     ("path", "body", "pointer", "detail"),
     [
-        ("/sessions/s", {"a/b~c": 1}, "/a~1b~0c", "there is no such field"),
-        ("/sessions/s", {"config": {"a/b": 1}}, "/config/a~1b", "there is no such field"),
+        ("/sessions/s", {"a/b~c": 1}, "/a~1b~0c", "unknown field"),
+        ("/sessions/s", {"config": {"a/b": 1}}, "/config/a~1b", "unknown field"),
         ("/sessions/s1", {"metadata": 5}, "/metadata", "a JSON object is expected"),
         ("/sessions/s1", {"config": {"retention": 30}}, "/config/retention", "a JSON object is expected"),
-        ("/sessions/s1", {"config": {"keep": 5}}, "/config/keep", "there is no such field"),
+        ("/sessions/s1", {"config": {"keep": 5}}, "/config/keep", "unknown field"),
         ("/sessions/s1/messages/m-1", [USER], "", "a JSON object is expected, sent as Content-Type: application/json"),
-        ("/resources/r-1", {"metadate": {}}, "/metadate", "there is no such field"),
+        ("/resources/r-1", {"metadate": {}}, "/metadate", "unknown field"),
     ],
 )
 async def test_what_is_wrong_with_a_field_is_told_in_words_of_json(

@@ -54,4 +54,4 @@ class ArtifactBranching:
     def _refuse(self, size: int) -> None:
         if size > self._bytes_max:
             limit = f"{self._bytes_max} bytes of artifacts (DAYBOOK_SESSIONS__BRANCH_ARTIFACT_BYTES_MAX)"
-            raise TooLarge(f"a branch copies at most {limit}")
+            raise TooLarge(f"a branch may copy at most {limit}")

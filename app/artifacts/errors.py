@@ -8,7 +8,7 @@ class ArtifactNotFound(DomainError):
 
 
 class ArtifactChanged(DomainError):
-    slug, title, category = "precondition-failed", "The artifact is not the one expected", Category.PRECONDITION
+    slug, title, category = "precondition-failed", "The condition on the ETag does not hold", Category.PRECONDITION
 
 
 class ArtifactTooLarge(DomainError):
@@ -16,7 +16,7 @@ class ArtifactTooLarge(DomainError):
 
 
 class ArtifactsFull(DomainError):
-    slug, title, category = "artifacts-full", "The session can keep no more of this", Category.TOO_LARGE
+    slug, title, category = "artifacts-full", "The limit on artifact versions is reached", Category.TOO_LARGE
 
 
 class ArtifactNotText(DomainError):

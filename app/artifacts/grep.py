@@ -17,8 +17,8 @@ Regex: TypeAlias = Any  # of re2, which has no types: compiled for bytes, with s
 _BY_LINES = b"(?m)"  # put before every pattern: ^ and $ match at the ends of a line
 STRETCH_BYTES = 64 * 1024  # of whole lines, at least one, that are searched at once
 STEPS_MAX = 2_000_000_000  # of a stretch, each of a few nanoseconds: its bytes times the size of the pattern's program
-COSTLY = "it is too large for a line as long as this text has; one with fewer and shorter repetitions may do"
-SLOW = "it takes too long in this text; one with fewer and shorter repetitions may do"
+COSTLY = "too large for a line as long as this text has: use fewer or shorter repetitions"
+SLOW = "takes too long in this text: use fewer or shorter repetitions"
 
 
 class PatternError(ValueError):
@@ -80,9 +80,9 @@ def check_text(content: bytes) -> str:
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
-        raise NotText(f"it is not UTF-8 at byte {error.start}") from error
+        raise NotText(f"it is not valid UTF-8 at byte {error.start}") from error
     if "\0" in text:
-        raise NotText("it holds a NUL character")
+        raise NotText("it contains a NUL character")
     return text
 
 

@@ -38,6 +38,7 @@ SCHEMES = ("file", "s3", "gs", "az")
 PLACE_SECONDS = 30.0  # that a call waits for a place among those that run at once
 CLEAR_SECONDS = 10.0  # that a deletion waits for the store; the sweep does the rest
 CONCURRENCY = 16
+BUSY = "too many calls to the object store are running (DAYBOOK_ARTIFACTS__STORE_CONCURRENCY)"
 MARK = ".daybook"
 # The error codes of a missing bucket, whatever was asked for in it. Google's are those of S3.
 NO_BUCKET = lazy_pattern("NoSuchBucket|ContainerNotFound")
@@ -151,7 +152,7 @@ class Objects:
             async with asyncio.timeout(PLACE_SECONDS):
                 await self._places.acquire()
         except TimeoutError as error:
-            raise Unavailable("the object store is too busy") from error
+            raise Unavailable(BUSY) from error
         loop = asyncio.get_running_loop()
         running = self._threads.submit(self._here, call)
         # The call keeps its place until the thread is free, which may be long after its caller has given up.
@@ -161,7 +162,7 @@ class Objects:
 
     def _here(self, call: Callable[[], Any]) -> Any:
         if self.is_unmarked():
-            raise OSError(f"its folder is not there, or is another one: it has no {MARK}")
+            raise OSError(f"the folder is missing or another one: it has no {MARK}")
         return call()
 
 
@@ -178,10 +179,10 @@ def open_objects(url: str, *, concurrency: int = CONCURRENCY, begins: bool = Tru
     except ImportError as error:
         raise StartError("DAYBOOK_ARTIFACTS__URL needs an extra: pip install 'daybook[objects]'") from error
     if urlsplit(url).scheme not in SCHEMES:  # the library knows others, of which some keep nothing
-        raise StartError(f"DAYBOOK_ARTIFACTS__URL: it is no URL of {', '.join(f'{scheme}://' for scheme in SCHEMES)}")
+        raise StartError(f"DAYBOOK_ARTIFACTS__URL: not a URL of {', '.join(f'{scheme}://' for scheme in SCHEMES)}")
     folder = _folder(url)
     if folder is not None and not begins and not folder.exists():
-        raise NoFolder("DAYBOOK_ARTIFACTS__URL: its folder is not there")
+        raise NoFolder("DAYBOOK_ARTIFACTS__URL: the folder does not exist")
     options = {"mkdir": True} if url.startswith("file:") else REMOTE
     try:
         store = from_url(url, **options)

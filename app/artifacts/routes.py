@@ -146,7 +146,7 @@ async def delete_artifact(
 
 def _media_type(given: str) -> str:
     if not is_media_type(given):
-        detail = f"not a media type of at most {MEDIA_TYPE_CHARS_MAX} characters"
+        detail = f"a media type of at most {MEDIA_TYPE_CHARS_MAX} characters is expected, such as text/plain"
         raise Invalid.naming(FieldError("Content-Type", detail))
     return given
 
@@ -170,7 +170,7 @@ def _span(headers: Mapping[str, str], artifact: Artifact) -> Span | None:
     try:
         return asked_span(headers.get("range"), size=artifact.size)
     except Unsatisfiable as error:
-        detail = f"the artifact has {artifact.size} bytes"
+        detail = f"the range is outside the artifact, which has {artifact.size} bytes"
         raise HTTPException(416, detail, headers={"Content-Range": f"bytes */{artifact.size}"}) from error
 
 

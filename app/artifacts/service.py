@@ -27,6 +27,7 @@ from app.sessions.errors import SessionNotFound
 from app.sessions.model import Gone
 from app.sessions.store import session_id
 
+TOO_MANY = "too many artifact searches are running (DAYBOOK_ARTIFACTS__GREP_CONCURRENCY)"
 FIRST_PART = PartAt(0, -1)  # before every part of a message
 
 
@@ -137,7 +138,7 @@ class ArtifactService:
         if artifact.object_key is None:
             return await self._store.content(artifact, start, end)
         if self._objects is None:
-            raise Unavailable("its bytes are in an object store, which is not configured (DAYBOOK_ARTIFACTS__URL)")
+            raise Unavailable("its bytes are in an object store, and none is configured (DAYBOOK_ARTIFACTS__URL)")
         return await self._objects.read(artifact.object_key, start, end)
 
     async def page(self, *, tenant: str, key: str, after: str | PartAt, limit: int) -> list[Artifact]:
@@ -174,7 +175,7 @@ class ArtifactService:
         """
         artifact = await self.get(tenant=tenant, key=key, name=name, version=asked.version)
         try:
-            async with self._greps.place(sharer, refusal=Unavailable("too many artifacts are being searched")):
+            async with self._greps.place(sharer, refusal=Unavailable(TOO_MANY)):
                 content = await self.content(key, artifact, 0, artifact.size)
                 return artifact, await self._searched(content, asked)
         except PatternError as error:
@@ -261,23 +262,25 @@ class ArtifactService:
         limit = self._config.inserted_bytes_max
         if artifact.size > limit:
             raise ArtifactTooLarge(
-                f"'{artifact.name}' has {artifact.size} bytes; a template may insert one of {limit} at most"
+                f"'{artifact.name}' has {artifact.size} bytes; a template may insert at most {limit}"
                 " (DAYBOOK_ARTIFACTS__INSERTED_BYTES_MAX)"
             )
 
     def _full(self, put: Put, name: str) -> ArtifactsFull:
         limit = self._config.versions_max
         if put.versions >= limit:
-            return ArtifactsFull(f"'{name}' has {limit} versions (DAYBOOK_ARTIFACTS__VERSIONS_MAX); delete it first")
+            return ArtifactsFull(
+                f"'{name}' has {limit} versions already (DAYBOOK_ARTIFACTS__VERSIONS_MAX): delete it first"
+            )
         limit = self._config.session_max
         return ArtifactsFull(
-            f"the session has {limit} versions of artifacts (DAYBOOK_ARTIFACTS__SESSION_MAX); delete one first"
+            f"the session has {limit} versions of artifacts already (DAYBOOK_ARTIFACTS__SESSION_MAX): delete one"
         )
 
 
 def _refuse_part(name: str) -> None:
     if part_at(name) is not None:
-        raise Invalid.at("name", f"'{name}' is a part of a message, which is changed and deleted with its message")
+        raise Invalid.at("name", f"'{name}' is a part of a message: change or delete the message instead")
 
 
 def _not_found(key: str, name: str, version: int | None) -> ArtifactNotFound:

@@ -35,14 +35,14 @@ class Wanted:
 def wanted(*, tenant: str, scopes: Sequence[str], name: str, expires: str | None) -> Wanted:
     """The key that the command line asks for. Raises StartError."""
     if len(name) > NAME_CHARS_MAX or not name.isprintable():
-        raise StartError(f"a name is at most {NAME_CHARS_MAX} printable characters")
+        raise StartError(f"--name may have at most {NAME_CHARS_MAX} characters, all of them printable")
     unknown = [scope for scope in scopes if scope not in set(Access)]
     if unknown:
-        raise StartError(f"{unknown[0]!r} is not a scope: {', '.join(Access)}")
+        raise StartError(f"{unknown[0]!r} is not a scope; the scopes are {', '.join(Access)}")
     now = datetime.now(UTC)
     expires_at = None if expires is None else expiry(expires, now)
     if expires_at is not None and expires_at <= now:
-        raise StartError(f"{expires} has passed already")
+        raise StartError(f"--expires: {expires} is in the past")
     return Wanted(
         tenant=tenant, scopes=[scope for scope in Access if scope in scopes], name=name, expires_at=expires_at
     )
@@ -57,10 +57,10 @@ def expiry(text: str, now: datetime) -> datetime:
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
     except OverflowError as error:
         raise StartError(
-            f"{text!r} is not within the years 1 to 9999: a key made without --expires never ends"
+            f"{text!r} is not within the years 1 to 9999: a key created without --expires never expires"
         ) from error
     except ValueError as error:
-        raise StartError(f"{text!r} is no time: write 90d, 12h or 2027-01-31") from error
+        raise StartError(f"{text!r} is not a time: write 90d, 12h or 2027-01-31") from error
 
 
 def create(settings: Settings, asked: Wanted) -> tuple[str, ApiKey]:

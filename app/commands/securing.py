@@ -63,7 +63,7 @@ async def _steps(connection: Tx, role: str) -> list[Sequence[str]]:
         names = "SELECT quote_ident($1)::regrole::text, quote_ident(current_schema())"
         quoted, schema = await connection.fetchrow(names, role)
     except asyncpg.PostgresError as error:
-        raise StartError(f"the tables are as they were: {first_line(error)}") from error
+        raise StartError(f"no table was changed: {first_line(error)}") from error
     tables = await connection.fetch(TABLES, KEPT_OUT)
     return [
         *((_view(owner),) for owner in OWNERS.values()),
@@ -80,7 +80,9 @@ async def _patiently(connection: Tx, statements: Sequence[str]) -> None:
             await _at_once(connection, statements)
         except asyncpg.PostgresError as error:
             if not (left and isinstance(error, asyncpg.LockNotAvailableError)):
-                raise StartError(f"not done, nor what comes after it: {statements[0]}: {first_line(error)}") from error
+                raise StartError(
+                    f"this and all later statements were not run: {statements[0]}: {first_line(error)}"
+                ) from error
         else:
             return
         await asyncio.sleep(LOCK_SECONDS)

@@ -199,7 +199,7 @@ def _refuse_open_host(settings: Settings, keys: Keys) -> None:
     if keys is not Keys.VALID and settings.host not in LOOPBACK_HOSTS:
         raise StartError(
             f"without a key only loopback is served, not {settings.host}: set DAYBOOK_BOOTSTRAP_KEY (16 characters or"
-            " more), or make one by 'daybook keys create', or set DAYBOOK_HOST=127.0.0.1"
+            " more), or create one by 'daybook keys create', or set DAYBOOK_HOST=127.0.0.1"
         )
 
 

@@ -59,7 +59,7 @@ def diff(span: Span, changes: Sequence[Change]) -> Diff:
 def check(key: str, span: Span) -> None:
     """Raises VersionNotFound for a version that is not there yet, Invalid for a reversed span."""
     if max(span.since, span.until) > span.newest:
-        raise VersionNotFound(f"the memory of session '{key}' is at version {span.newest}")
+        raise VersionNotFound(f"the newest version of the memory of session '{key}' is {span.newest}")
     if span.since > span.until:
         raise Invalid.at("from_version", "from_version is after to_version")
 

@@ -117,11 +117,11 @@ class SnapshotReader:
 def _refuse(key: str, moment: Moment, *, newest_version: int, newest_seq: int) -> None:
     """Raise for the version or message of a moment that is not there; not for the past of a session never seen."""
     if (moment.version or 0) > newest_version:
-        raise VersionNotFound(f"the memory of session '{key}' is at version {newest_version}")
+        raise VersionNotFound(f"the newest version of the memory of session '{key}' is {newest_version}")
     if (moment.seq or 0) > newest_seq:
         raise MessageNotFound(f"the newest message of session '{key}' is {newest_seq}")
     if newest_seq:
-        raise VersionNotFound(f"version {moment.version} was not the newest while message {moment.seq} was")
+        raise VersionNotFound(f"version {moment.version} and message {moment.seq} were never the newest together")
 
 
 def _empty(key: str, rules: Rules, now: datetime, values: dict[str, Any]) -> Snapshot:

@@ -65,7 +65,7 @@ def read_place(text: str) -> Place:
     numbers = text.split(".")
     is_number = all(number.isascii() and number.isdecimal() and len(number) < 19 for number in numbers)  # noqa: PLR2004 - the digits of a bigint
     if not NUMBERS_MIN <= len(numbers) <= len(NUMBERS) or not is_number:
-        raise Invalid.at("Last-Event-ID", "not an event id of this stream: without one it begins with what comes now")
+        raise Invalid.at("Last-Event-ID", "not an event id of this stream: leave it out to start with the next event")
     return Place(**dict(zip(NUMBERS, map(int, numbers), strict=False)))
 
 

@@ -107,7 +107,7 @@ class DiagnosticsService:
         if begun is None:
             raise SessionNotFound(key)
         detail = (
-            f"{self._events.streams_max} event streams are open, or half of them for one tenant"
+            f"at most {self._events.streams_max} event streams may be open at once, and half as many for one tenant"
             " (DAYBOOK_EVENTS__STREAMS_MAX)"
         )
         async with self._streams.place(sharer, refusal=TooManyStreams(detail, retry_after=STREAMS_RETRY_SECONDS)):
@@ -140,7 +140,7 @@ class DiagnosticsService:
         row, observations, reflections = found
         wanted = row["log_version"] if version is None else version
         if wanted > row["log_version"]:
-            raise VersionNotFound(f"the memory of session '{key}' is at version {row['log_version']}")
+            raise VersionNotFound(f"the newest version of the memory of session '{key}' is {row['log_version']}")
         anchor = row["anchor_now"] if version is None else row["anchor_date"]
         size = sum(len(note.text) for note in reflections) + sum(len(note.text) for note in observations)
         return await offloaded(partial(_log_text, key, wanted, reflections, observations, anchor), size=size)

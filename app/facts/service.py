@@ -88,7 +88,7 @@ class FactService:
                 return (same if cited == same else await writing_store.change(tx, tenant, resource_id, cited)), False
             if count >= self._config.facts_max:
                 limit = self._config.facts_max
-                raise TooManyFacts(f"resource '{resource_id}' has {limit} facts (DAYBOOK_FACTS__FACTS_MAX)")
+                raise TooManyFacts(f"resource '{resource_id}' has {limit} facts already (DAYBOOK_FACTS__FACTS_MAX)")
             added = await writing_store.add(tx, tenant, resource_id, new)
             for fact in _replaced(known, new):
                 await writing_store.change(tx, tenant, resource_id, fact.ended(by=added))
@@ -133,7 +133,7 @@ class FactService:
     async def _read(self, tenant: str, text: str) -> str:
         if len(text) > self._config.text_characters_max:
             limit = self._config.text_characters_max
-            detail = f"a fact has at most {limit} characters (DAYBOOK_FACTS__TEXT_CHARACTERS_MAX)"
+            detail = f"a fact may have at most {limit} characters (DAYBOOK_FACTS__TEXT_CHARACTERS_MAX)"
             raise FactTooLarge.at("/text", detail)
         redact = self._redaction.of(tenant)
         return text if redact is None else await asyncio.to_thread(redact, text)
@@ -148,7 +148,7 @@ async def _check_cited(tx: Tx, resource_id: str, sources: Sequence[Source]) -> N
     for at, source in enumerate(sources):
         missing = [seq for seq in source.cites if (source.session_id, seq) not in found]
         if missing:
-            detail = f"session '{source.session}' has no message {missing[0]}, or is not of '{resource_id}'"
+            detail = f"resource '{resource_id}' has no session '{source.session}' with a message {missing[0]}"
             raise Invalid.at(f"/sources/{at}/cites", detail)
 
 
@@ -172,7 +172,7 @@ def _citing(fact: Fact, sources: Sequence[Source]) -> Fact:
     over = max(0, len(fact.sources) + len(others) - SOURCES_MAX) if others else 0
     taken = [source for source in fact.sources if source.text is not None and fact.author is Author.EXTRACTOR]
     if over > len(taken):
-        raise Invalid.at("/sources", f"the fact is known, and would rest on more than {SOURCES_MAX} sources")
+        raise Invalid.at("/sources", f"the fact exists already, and would have more than {SOURCES_MAX} sources")
     dropped = taken[len(taken) - over :]
     return replace(fact, sources=(*(source for source in fact.sources if source not in dropped), *others))
 
@@ -185,9 +185,9 @@ def _unworded(fact: Fact) -> Fact:
 
 def _check(category: Category, trust: Trust, *, valid_from: datetime, valid_to: datetime | None) -> None:
     if trust in FOREIGN and category in OWN_WORD:
-        raise Invalid.at("/category", f"a {category} is the user's or the operator's word, and no {trust}'s")
+        raise Invalid.at("/category", f"a {category} has trust 'user' or 'operator', not '{trust}'")
     if valid_to is not None and valid_to < valid_from:
-        raise Invalid.at("/valid_to", "it ends before it begins")
+        raise Invalid.at("/valid_to", "valid_to is before valid_from")
 
 
 def _not_found(resource_id: str, fact_id: int) -> FactNotFound:

@@ -106,9 +106,9 @@ class Auth:
         """
         host, origin = headers.get("host", ""), headers.get("origin")
         if not is_own_host(host):
-            raise Forbidden(f"without a key only requests to an address or to localhost are answered, not to {host!r}")
+            raise Forbidden(f"without API keys the Host must be an IP address or localhost, not {host!r}")
         if headers.get("sec-fetch-site") == "cross-site" and origin not in {None, *self._config.origins}:
-            raise Forbidden(f"without a key no page of {origin} may ask (DAYBOOK_HTTP__ORIGINS)")
+            raise Forbidden(f"without API keys no page of {origin} is allowed, unless by DAYBOOK_HTTP__ORIGINS")
 
     async def _is_local(self, now: datetime, *, sent_key: bool = False) -> bool:
         """Whether the service asks for no key.

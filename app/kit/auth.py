@@ -96,7 +96,7 @@ class Guarded(Direct):
             scope["answer_headers"].append((SCOPE_HEADER, caller.access.encode()))
             await rates.spend(caller.key, scope["answer_headers"])
         if not caller.access.covers(self.needs):
-            raise Forbidden(f"this needs a key with scope '{self.needs}'; the scope of this one is '{caller.access}'")
+            raise Forbidden(f"this route needs a key with scope '{self.needs}'; this key has scope '{caller.access}'")
         return caller
 
 

@@ -33,7 +33,7 @@ class Conditions:
         13.1.1: one of the tags of ``If-Match`` must equal it, compared strongly; * matches any. 13.1.2: none of the
         tags of ``If-None-Match`` may match.
         """
-        found = f"the ETag is {etag}" if etag else "there is nothing under this name"
+        found = f"the current ETag is {etag}" if etag else "nothing is stored under this name"
         if self.if_match is not None and not _is_one_of(self.if_match, etag):
             return found
         return found if etag is not None and has_etag(self.if_none_match, etag) else None

@@ -192,7 +192,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._within(seconds)
             return
         if self._waits_for_an_answer():
-            detail = f"the request was not whole after {seconds:g} s"
+            detail = f"the request was not complete after {seconds:g} s"
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, "too-slow", "The request took too long to arrive", detail)
         else:
             self.transport.close()

@@ -298,7 +298,7 @@ def _one_line_errors() -> Iterator[None]:
         raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {one_line(error)}") from error
     except ValueError as error:  # its text quotes what was parsed as the port: the start of a password with a slash
         raise StartError(
-            "cannot use the database of DAYBOOK_DATABASE_URL: it is no URL (in a password / ? # [ are %2F %3F %23 %5B)"
+            "cannot use the database of DAYBOOK_DATABASE_URL: not a URL (write / ? # [ in passwords as %2F %3F %23 %5B)"
         ) from error
 
 
@@ -312,6 +312,6 @@ async def check_server(config: DatabaseConfig) -> None:
         raise StartError(f"the database is PostgreSQL {version}; Daybook needs {VERSION_MIN} or later")
     if unsecured is not None:
         raise StartError(
-            f"DAYBOOK_ROW_LEVEL_SECURITY: for the user of DAYBOOK_DATABASE_URL it is not in force on {unsecured}:"
-            " make a role that owns nothing, let the owner run `daybook migrate --row-level-security ROLE`, and name it"
+            f"DAYBOOK_ROW_LEVEL_SECURITY: for the user of DAYBOOK_DATABASE_URL it does not apply to {unsecured}:"
+            " use a role that owns nothing and for which the owner ran `daybook migrate --row-level-security ROLE`"
         )

@@ -74,11 +74,11 @@ class Invalid(DomainError):
 
 
 class Unauthorized(DomainError):
-    slug, title, category = "unauthorized", "No valid key was given", Category.UNAUTHORIZED
+    slug, title, category = "unauthorized", "The API key is missing or not valid", Category.UNAUTHORIZED
 
 
 class Forbidden(DomainError):
-    slug, title, category = "forbidden", "The key may not do this", Category.FORBIDDEN
+    slug, title, category = "forbidden", "The request is not allowed", Category.FORBIDDEN
 
 
 class TooLarge(DomainError):
@@ -88,7 +88,7 @@ class TooLarge(DomainError):
 class Unavailable(DomainError):
     """A 503, always with a Retry-After (api.md)."""
 
-    slug, title, category = "unavailable", "The service cannot answer now", Category.UNAVAILABLE
+    slug, title, category = "unavailable", "The service is temporarily unavailable", Category.UNAVAILABLE
 
     def __init__(self, detail: str, *, retry_after: float = RETRY_SECONDS) -> None:
         super().__init__(detail, retry_after=retry_after)

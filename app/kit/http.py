@@ -168,10 +168,10 @@ class Gate:
         return CORSMiddleware(answer, **_cross_origin(self._origins)) if self._origins else answer
 
     def _too_many(self) -> Unavailable:
-        return Unavailable(f"it answers {self._config.requests_max} requests at once (DAYBOOK_HTTP__REQUESTS_MAX)")
+        return Unavailable(f"{self._config.requests_max} requests are running already (DAYBOOK_HTTP__REQUESTS_MAX)")
 
     def _limit_text(self) -> str:
-        return f"a request may have at most {self._config.request_bytes_max} bytes (DAYBOOK_HTTP__REQUEST_BYTES_MAX)"
+        return f"a body may have at most {self._config.request_bytes_max} bytes (DAYBOOK_HTTP__REQUEST_BYTES_MAX)"
 
     def _access_log(self, scope: Scope, status: int, seconds: float) -> None:
         if self._config.access_log and scope["path"] not in _QUIET:
@@ -188,9 +188,9 @@ def _coded() -> ASGIApp:
     """415 (RFC 9110 section 15.5.16): a compressed body would be stored as it is, and could not be read."""
     return problem_response(
         slug="unsupported-encoding",
-        title="The body has an encoding that is not taken",
+        title="The Content-Encoding is not supported",
         status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-        detail="a body is sent as it is, without a Content-Encoding",
+        detail="send the body uncompressed, without a Content-Encoding header",
         headers={"Accept-Encoding": "identity"},
     )
 

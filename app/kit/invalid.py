@@ -11,7 +11,7 @@ _IN_WORDS_OF_JSON = {
     "dict_type": OBJECT_EXPECTED,
     "model_type": OBJECT_EXPECTED,
     "model_attributes_type": OBJECT_EXPECTED,
-    "extra_forbidden": "there is no such field",
+    "extra_forbidden": "unknown field",
 }
 _NAME = re.compile(r"\^\[(?P<signs>[^]^]+)\]\{(?P<least>\d+),(?P<most>\d+)\}\$")  # a pattern that words can describe
 
@@ -29,10 +29,10 @@ def invalid_detail(found: Mapping[str, Any]) -> str:
 
 def too_many_errors(count: int) -> str | None:
     """The single message for more than ERRORS_MAX errors; None for fewer, which are reported one by one."""
-    return f"{count} things are wrong with it; up to {ERRORS_MAX} are told one by one" if count > ERRORS_MAX else None
+    return f"{count} errors; they are listed only if there are at most {ERRORS_MAX}" if count > ERRORS_MAX else None
 
 
 def _no_name(given: str, *, signs: str, least: str, most: str) -> str:
     fits = int(least) <= len(given) <= int(most)
-    got = repr(re.sub(f"[{signs}]", "", given)[:1]) if fits else str(len(given))
+    got = repr(re.sub(f"[{signs}]", "", given)[:1]) if fits else f"{len(given)} characters"
     return f"{least} to {most} characters of {signs} are expected, not {got}"

@@ -3,7 +3,7 @@
 from pydantic_core import PydanticCustomError
 
 STEPS = frozenset({".", ".."})
-COMPLAINT = "clients take '.' and '..' out of a path, so nothing is called so"
+COMPLAINT = "'.' and '..' are not allowed as a name or between slashes, because clients remove them from paths"
 
 
 def has_a_step(name: str) -> bool:

@@ -54,7 +54,7 @@ def read_cursor(cursor: str | None, kind: type[T], *, path: str) -> T | None:
 
 
 def not_of_this_list() -> Invalid:
-    return Invalid.at("cursor", "not a cursor of this list: begin at its first page, and go on with its next_cursor")
+    return Invalid.at("cursor", "not a cursor of this list: start with the first page, then pass its next_cursor")
 
 
 def _mark(path: str) -> int:

@@ -29,7 +29,7 @@ def check_parameters(query: bytes, known: Collection[str]) -> None:
     if not query:
         return
     given = dict.fromkeys(name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
-    detail = "no such query parameter; " + (f"there are {', '.join(known)}" if known else "this route takes none")
+    detail = "unknown query parameter; " + (f"known are {', '.join(known)}" if known else "this route has none")
     errors = [FieldError(name, detail) for name in given if name not in (known or (HARMLESS,))]
     if told := too_many_errors(len(errors)):
         raise Invalid(told)

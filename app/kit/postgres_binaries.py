@@ -73,7 +73,7 @@ def run_as(account: Account | None, program: Path, *arguments: str | Path, secon
             extra_groups=[] if account else None,
         )
     except subprocess.TimeoutExpired as error:
-        raise EmbeddedError(f"{program} was not done within {seconds:g} s: see whether the disk is slow") from error
+        raise EmbeddedError(f"{program} did not finish within {seconds:g} s: is the disk slow?") from error
     return done.returncode == 0, done.stdout
 
 

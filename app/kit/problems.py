@@ -44,8 +44,8 @@ STATUS: dict[Category, HTTPStatus] = {
 # Slug and title of the framework's own refusals, by status.
 _PLAIN = {
     400: ("invalid", "The request is not valid"),
-    404: ("not-found", "There is nothing at this path"),
-    405: ("method-not-allowed", "This path does not take this method"),
+    404: ("not-found", "The path does not exist"),
+    405: ("method-not-allowed", "The path does not support this method"),
     413: ("too-large", "The request is too large"),
     416: ("requested-range-not-satisfiable", "Requested Range Not Satisfiable"),
 }
@@ -53,7 +53,7 @@ _PLAIN = {
 _PHRASES = {413: "Content Too Large", 414: "URI Too Long", 416: "Range Not Satisfiable", 422: "Unprocessable Content"}
 
 READING = frozenset({"GET", "HEAD"})
-UNSURE = "; whether this was stored is not known: send it again with the same ids"
+UNSURE = "; the request may have been stored or not: send it again with the same ids"
 
 log = structlog.get_logger("daybook.http")
 
@@ -138,13 +138,13 @@ def _field_error(found: Mapping[str, Any], parameters: Collection[str]) -> Field
     """``parameters``: the query parameters of the route, which a caller may mistake for fields of the body."""
     match found:
         case {"type": "extra_forbidden", "loc": ("body", str(name))} if name in parameters:
-            return FieldError(json_pointer(name), f"there is no such field: it is a parameter of the query, ?{name}=")
+            return FieldError(json_pointer(name), f"unknown field: send it as the query parameter ?{name}=")
         case {"type": "json_invalid", "loc": (_, position), "ctx": {"error": reason}}:
-            return FieldError("", f"not JSON, at character {position}: {reason}")
+            return FieldError("", f"not valid JSON, at character {position}: {reason}")
         case {"type": "model_attributes_type" | "dict_type", "loc": ("body",)}:  # also JSON of another Content-Type
             return FieldError("", f"{OBJECT_EXPECTED}, sent as Content-Type: application/json")
         case {"type": "missing", "loc": ("body",)}:
-            return FieldError("", "a body is expected, of JSON and sent as Content-Type: application/json")
+            return FieldError("", "a JSON body is expected, sent as Content-Type: application/json")
         case _:
             return FieldError(_pointer(found["loc"]), invalid_detail(found))
 
@@ -168,12 +168,12 @@ async def _plain(request: Request, error: Exception) -> Response:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error.status_code == HTTPStatus.BAD_REQUEST else error.status_code
     headers, detail = dict(error.headers or {}), str(error.detail)
     if status == HTTPStatus.NOT_FOUND:
-        detail = "this service has no such path: /docs has a page of all that it has, /openapi.json a list"
+        detail = "unknown path; /docs and /openapi.json list all paths"
         if b"%2f" in request.scope.get("raw_path", b"").lower():
-            detail += "; %2F stands for / here too, which only a message's id may have"
+            detail += "; %2F counts as /, which only the id of a message may contain"
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_allowed(request))  # the framework names those of the first route only
-        detail = f"it takes {headers['Allow']}"
+        detail = f"it supports {headers['Allow']}"
     if error.status_code == HTTPStatus.BAD_REQUEST:
         field = FieldError("", _unread(error.__cause__))
         return problem_response(slug=slug, title=title, status=status, detail=field.detail, errors=[field])
@@ -184,7 +184,7 @@ def _unread(cause: BaseException | None) -> str:
     """Why the framework could not read a body."""
     match cause:
         case UnicodeDecodeError(start=position):
-            return f"not UTF-8, at byte {position}"
+            return f"not valid UTF-8, at byte {position}"
         case RecursionError():
             return "nested too deeply"
         case _:
@@ -222,6 +222,6 @@ async def bug(request: Request, _error: Exception) -> Response:
         slug="internal",
         title="The service failed",
         status=HTTPStatus.INTERNAL_SERVER_ERROR,
-        detail="an unexpected error; the log has it under this X-Request-Id",
+        detail="an unexpected error; the service's log has it under this answer's X-Request-Id",
         headers=headers,
     )

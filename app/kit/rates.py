@@ -25,7 +25,7 @@ NO_KEY = "doctor"
 
 
 class TooManyRequests(DomainError):
-    slug, title, category = "too-many-requests", "The key was used too often", Category.TOO_MANY
+    slug, title, category = "too-many-requests", "The rate limit of the key is exceeded", Category.TOO_MANY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,9 @@ class Rates:
         left = f'"key";r={max(0, self._per_minute - spent)};t={seconds}'
         told += [(self.POLICY, self._policy), (self.LEFT, left.encode())]
         if spent > self._per_minute:
-            raise TooManyRequests(f"this key may ask {self._per_minute} times a minute", retry_after=seconds)
+            raise TooManyRequests(
+                f"a key may send {self._per_minute} requests a minute (DAYBOOK_RATES__PER_MINUTE)", retry_after=seconds
+            )
 
     async def trouble(self) -> str | None:
         """Why requests cannot be counted, in one line; None if they can. Counts one for the pseudo-key NO_KEY."""
@@ -102,6 +104,6 @@ def _storage(redis_url: str | None) -> Storage:
     except (ConfigurationError, ValueError) as error:
         # The library's message quotes the URL, which may have a password.
         raise StartError(
-            "DAYBOOK_RATES__REDIS_URL: it is no redis://HOST:PORT/DATABASE, or the extra 'redis' is not installed"
+            "DAYBOOK_RATES__REDIS_URL: not a redis://HOST:PORT/DATABASE, or the extra 'redis' is not installed"
             f" ({type(error).__name__})"
         ) from None

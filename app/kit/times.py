@@ -24,7 +24,7 @@ def _dated(value: Any) -> Any:
         lost = _LOST_PLUS.fullmatch(value)
         told = f"{lost[1]}+{lost[2]}" if lost else value
         return f"{told}:00" if _HOURS_ALONE.fullmatch(told) else told
-    raise PydanticCustomError("time", "a time in ISO 8601 with a zone is expected")
+    raise PydanticCustomError("time", "a time in ISO 8601 with a zone is expected, such as 2026-08-03T08:12:00Z")
 
 
 def _bounded(value: datetime) -> datetime:

@@ -44,7 +44,7 @@ def build_tracing(environ: Mapping[str, str], *, version: str) -> Tracing:
         return Tracing()
     protocol = next(filter(None, map(environ.get, PROTOCOLS)), HTTP)
     if (exporter, protocol) != ("otlp", HTTP):
-        raise StartError(f"OTEL_TRACES_EXPORTER asks for {exporter} by {protocol}: there is otlp by {HTTP}, and none")
+        raise StartError(f"OTEL_TRACES_EXPORTER is {exporter} over {protocol}; supported: otlp over {HTTP}, and none")
     if not find_spec("opentelemetry.sdk"):
         raise StartError(f"OTEL_* variables ask for traces ({exporter}): install daybook[otel], or unset them")
     return _exporting(version)

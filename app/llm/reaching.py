@@ -24,7 +24,7 @@ def given_key(environ: Mapping[str, str], name: str) -> str | None:
     """The key, or None. Raises ModelSetupError if a header cannot carry it."""
     key = given(environ, name)
     if key is not None and not (key.isascii() and key.isprintable()):
-        raise ModelSetupError(f"{name} is no key: it has other characters than printable ASCII")
+        raise ModelSetupError(f"{name} is not a key: it has characters other than printable ASCII")
     return key
 
 
@@ -32,8 +32,8 @@ def given_address(environ: Mapping[str, str], name: str) -> str | None:
     """The base URL, or None. Raises ModelSetupError if it is no URL, without quoting it: it may hold a password."""
     address = given(environ, name)
     if address is not None and not _is_address(address):
-        shape = "http:// or https://, a host, and where it has one a port of up to 65535, without blanks"
-        raise ModelSetupError(f"{name} is no address: that is {shape}")
+        shape = "http:// or https://, a host and, if any, a port of up to 65535, without blanks,"
+        raise ModelSetupError(f"{name} is not a URL: {shape} are expected")
     return address
 
 
@@ -60,5 +60,5 @@ def building(provider: str) -> Iterator[None]:
         raise ModelSetupError(f"provider {provider}: see SSL_CERT_FILE and SSL_CERT_DIR: {reason}") from error
     except (httpx2.InvalidURL, ValueError) as error:
         raise ModelSetupError(
-            f"provider {provider}: a proxy is no address: see HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY"
+            f"provider {provider}: a proxy's address is not a URL: see HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY"
         ) from error

@@ -43,7 +43,7 @@ class Rule(BaseModel):
     @model_validator(mode="after")
     def _answers(self) -> Self:
         if (self.reply is None) == (self.error is None):
-            raise ValueError("a rule has either a reply or an error")
+            raise ValueError("a rule must have either a reply or an error")
         return self
 
 
@@ -95,7 +95,7 @@ def read_script(path: Path) -> list[Rule]:
     except (OSError, UnicodeDecodeError) as error:
         raise ModelSetupError(f"model script {path}: cannot be read ({type(error).__name__})") from error
     except json.JSONDecodeError as error:
-        raise ModelSetupError(f"model script {path}: line {error.lineno} is no JSON: {error.msg}") from error
+        raise ModelSetupError(f"model script {path}: line {error.lineno} is not JSON: {error.msg}") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(step) for step in first["loc"])

@@ -141,7 +141,7 @@ class Recall(Tool):
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if (self.session is None) == (self.resource_id is None):
-            raise ValueError("either session or resource_id says where to look")
+            raise ValueError("send either session or resource_id, to say where to search")
         return self
 
     def call(self) -> Call:

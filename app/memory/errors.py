@@ -16,8 +16,8 @@ class ReflectionNotFound(DomainError):
 
 
 class AlreadyCompacted(DomainError):
-    slug, title, category = "already-compacted", "A summary stands for more than that already", Category.CONFLICT
+    slug, title, category = "already-compacted", "A summary covers more messages already", Category.CONFLICT
 
 
 class NotLive(DomainError):
-    slug, title, category = "not-live", "This note is live no more", Category.CONFLICT
+    slug, title, category = "not-live", "The note is not live", Category.CONFLICT

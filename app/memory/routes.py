@@ -105,7 +105,7 @@ async def compact_session(key: Key, body: Sent[CompactIn], tenant: Tenant, reque
     """
     flaw = first_flaw(body.summary)
     if flaw or (body.summary is not None and not body.summary.strip()):
-        raise Invalid.at("/summary", flaw.detail if flaw else "says nothing")
+        raise Invalid.at("/summary", flaw.detail if flaw else "the summary is empty")
     compacting: Compacting = request.app.state.compacting
     done = await compacting.compact(tenant, key, up_to_seq=body.up_to_seq, text=body.summary)
     return CompactOut(

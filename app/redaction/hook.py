@@ -26,11 +26,11 @@ def load_hook(path: str) -> Redact:
     except Exception as error:
         raise StartError(f"{NAME}: '{path}' cannot be loaded: {type(error).__name__}: {error}") from error
     if not callable(hook):
-        raise StartError(f"{NAME}: '{path}' is no function")
+        raise StartError(f"{NAME}: '{path}' is not a function")
     try:
         guarded(hook)("a text")
     except RedactionFailed as error:
-        raise StartError(f"{NAME}: '{path}' does not answer a text with a text: {error}") from error
+        raise StartError(f"{NAME}: '{path}' does not return a text for a text: {error}") from error
     return guarded(hook)
 
 
@@ -43,7 +43,7 @@ def guarded(hook: Any) -> Redact:
         except Exception as error:  # noqa: BLE001 - the hook is not ours; its failure is a refusal, which is told
             raise RedactionFailed(f"the redaction hook failed with {type(error).__name__}") from None
         if not isinstance(answer, str) or storable(answer) != answer:
-            raise RedactionFailed(f"the redaction hook answered with a {type(answer).__name__} that cannot be stored")
+            raise RedactionFailed(f"the redaction hook returned a {type(answer).__name__} that cannot be stored")
         return answer
 
     return redact

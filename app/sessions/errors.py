@@ -11,14 +11,14 @@ class SessionNotFound(DomainError):
     def __init__(self, key: str, *, beside: str | None = None) -> None:
         """``beside``: the session in whose shared memory ``key`` was looked for."""
         super().__init__(
-            f"session '{key}' was never seen"
+            f"there is no session '{key}'"
             if beside is None
-            else f"session '{beside}' shares its memory with no '{key}'"
+            else f"session '{beside}' shares its memory with no session '{key}'"
         )
 
 
 class SessionExists(DomainError):
-    slug, title, category = "session-exists", "There is such a session already", Category.CONFLICT
+    slug, title, category = "session-exists", "The session exists already", Category.CONFLICT
 
 
 class ResourceNotFound(DomainError):
@@ -34,15 +34,15 @@ class MessageNotFound(DomainError):
 
 
 class MessageConflict(DomainError):
-    slug, title, category = "message-conflict", "This message id is taken by other content", Category.CONFLICT
+    slug, title, category = "message-conflict", "The message id is used for other content already", Category.CONFLICT
 
 
 class MessageErased(DomainError):
-    slug, title, category = "message-erased", "This message was erased", Category.GONE
+    slug, title, category = "message-erased", "The message was erased", Category.GONE
 
 
 class MessageSealed(DomainError):
-    slug, title, category = "message-sealed", "This message is sealed: the memory has noted it", Category.CONFLICT
+    slug, title, category = "message-sealed", "The message is sealed: the memory has notes of it", Category.CONFLICT
 
 
 class MessageTooLarge(DomainError):
@@ -54,7 +54,7 @@ class MetadataTooLarge(DomainError):
 
 
 class ScopeConflict(DomainError):
-    slug, title, category = "scope-conflict", "The scope of the session's memory is fixed", Category.CONFLICT
+    slug, title, category = "scope-conflict", "The session's scope cannot change any more", Category.CONFLICT
 
 
 class SessionMoved(Unavailable):

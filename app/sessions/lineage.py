@@ -71,7 +71,7 @@ async def hold(tx: Tx, find: Callable[[], Awaitable[set[UUID]]]) -> set[UUID]:
                         raise _Grown  # it ends the savepoint
                     held |= free
                 return held
-    raise SessionMoved("branches of the session are being made faster than they can be held")
+    raise SessionMoved("too many branches of the session are being created at this moment")
 
 
 async def _held(tx: Tx, statement: str, sessions: set[UUID]) -> set[UUID]:

@@ -58,4 +58,4 @@ def check_metadata(merged: dict[str, Any], bytes_max: int) -> None:
     """Raises MetadataTooLarge if the merged metadata, as JSON, is larger than ``bytes_max``."""
     if len(dumps(merged)) > bytes_max:
         limit = f"{bytes_max} bytes of metadata (DAYBOOK_SESSIONS__METADATA_BYTES_MAX)"
-        raise MetadataTooLarge.at("/metadata", f"a session or resource has at most {limit}")
+        raise MetadataTooLarge.at("/metadata", f"a session or resource may have at most {limit}")

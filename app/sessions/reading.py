@@ -90,6 +90,6 @@ def _refuse_repeated_ids(messages: Sequence[NewMessage]) -> None:
     first: dict[str, int] = {}
     for index, message in enumerate(messages):
         if message.id in first:
-            detail = f"the id '{message.id}' is used by message {first[message.id]} already"
+            detail = f"the id '{message.id}' is already used by message {first[message.id]} of this request"
             raise Invalid.naming(FieldError(f"/messages/{index}/id", detail))
         first[message.id] = index

@@ -55,7 +55,7 @@ class Replacing:
             if _is_stored(old, new):  # e.g. the answer was lost; it may have been sealed since
                 return old
             if old.sealed:
-                detail = f"message '{message_id}' is part of an observation; append what changed as a new one"
+                detail = f"message '{message_id}' is part of an observation: append the change as a new message"
                 raise MessageSealed(detail)
             look = log.ended or _look(old, new)  # its new content has to be read for facts
             due = await replacing_store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=look)
@@ -68,7 +68,7 @@ class Replacing:
 
     async def _read(self, tenant: str, message_id: str, body: MessageIn, body_bytes: int) -> NewMessage:
         if body.id not in {None, message_id}:
-            raise Invalid.at("/id", "the id is the one in the path, or is left out")
+            raise Invalid.at("/id", "the id must be the one in the path, or be left out")
         named, redact = body.model_copy(update={"id": message_id}), self._redaction.of(tenant)
         read = partial(read_message, named, at="", bytes_max=self._bytes_max, redact=redact)
         return await offloaded(read, size=body_bytes if redact is None else UNKNOWN)
@@ -77,7 +77,7 @@ class Replacing:
 async def _replaceable(tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:
     message = there(await message_within(tx, log.session_id, message_id), key, message_id)
     if message.kind is Kind.SUMMARY:
-        raise MessageSealed(f"message '{message_id}' is a summary; POST .../compact puts another in its place")
+        raise MessageSealed(f"message '{message_id}' is a summary: replace it by POST .../compact")
     return message
 
 

@@ -13,7 +13,7 @@ from app.sessions.resource_store import Resource
 from app.sessions.sharing import shared_memory_id
 from app.sessions.sharing_store import follow
 
-SCOPE = "the scope is told of each session, or of all by DAYBOOK_MEMORY__SCOPE; this is the config of a shared memory"
+SCOPE = "not allowed on a resource: set scope in the config of each session, or DAYBOOK_MEMORY__SCOPE for all"
 
 
 class Resources:
@@ -30,7 +30,7 @@ class Resources:
         async with self._database.connection() as connection:
             found = await resource_store.resource(connection, tenant, resource_id)
         if found is None:
-            raise ResourceNotFound(f"resource '{resource_id}' was never seen")
+            raise ResourceNotFound(f"there is no resource '{resource_id}'")
         return found
 
     async def put(

@@ -284,9 +284,9 @@ def _refuse(result: AppendResult, resource_id: str | None, by_place: str | None)
         if message.erased:
             raise MessageErased.at(at, f"message '{message.id}' was erased; nothing of this request was stored")
         if message.differs:
-            detail = f"message '{message.id}' is stored with other content; nothing was stored"
+            detail = f"message '{message.id}' exists with other content; nothing of this request was stored"
             if by_place is not None and message.id == f"{by_place}:{index}":
-                detail += "; the id is of the Idempotency-Key and the message's place in the request: take a new key"
+                detail += "; the id is the Idempotency-Key and the message's place in the request: use a new key"
             raise MessageConflict.at(at, detail)
     # A retry of stored messages writes nothing, so the statement has not compared the resource.
     if any(message.seq is None for message in result.messages) or resource_id not in {None, result.resource_id}:
@@ -294,5 +294,5 @@ def _refuse(result: AppendResult, resource_id: str | None, by_place: str | None)
 
 
 def _resource_conflict(resource_id: str | None) -> ResourceConflict:
-    detail = f"the session has messages and is not of resource '{resource_id}'; nothing was stored"
+    detail = f"the session has messages and does not belong to resource '{resource_id}'; nothing was stored"
     return ResourceConflict.at("/resource_id", detail)

@@ -12,7 +12,7 @@ from app.sessions.errors import ScopeConflict
 from app.sessions.store import NAMESPACE, SessionRecord, session_id
 
 RESOURCE, SESSION = "resource", "session"
-NO_RESOURCE = "a session shares the memory of its resource, and this one has none: tell resource_id too"
+NO_RESOURCE = "scope 'resource' needs a resource, and this session has none: send a resource_id too"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ def sharer_of(
         raise Invalid.at("/config/scope", NO_RESOURCE)
     shares = resource is not None and _scope(found, config, service_scope) == RESOURCE
     if found is not None and found.last_seq and shares != found.is_shared:
-        raise ScopeConflict.at("/config/scope", f"session '{key}' has messages, so its memory stays what it is")
+        raise ScopeConflict.at("/config/scope", f"session '{key}' has messages, so its scope cannot change")
     if resource is None or not shares:
         return None
     return Sharer(tenant=tenant, session=session_id(tenant, key), key=key, resource_id=resource)

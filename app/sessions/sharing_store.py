@@ -155,7 +155,7 @@ async def _part(tx: Tx, found: SessionRecord) -> None:
 
 
 def _moved(key: str) -> SessionMoved:
-    return SessionMoved(f"session '{key}' is being moved between memories")
+    return SessionMoved(f"session '{key}' is changing its memory at this moment")
 
 
 def waiting(*, observed_seq: str = "observed_seq", facts_seq: str = "facts_seq") -> str:
@@ -194,7 +194,7 @@ async def _held_related(tx: Tx, session: UUID, memory: UUID | None) -> Held | No
     async def related() -> set[UUID]:
         row = await tx.fetchrow(SHARED_WITH, session)
         if memory != (None if row is None else row["memory_id"]):
-            raise SessionMoved("the session is being moved between memories")
+            raise SessionMoved("the session is changing its memory at this moment")
         return sharers | await family(tx, [session])
 
     if session not in await hold(tx, related):
@@ -226,7 +226,7 @@ async def _held_memory(tx: Tx, session: UUID) -> UUID | None:
 async def _hold_owner(tx: Tx, tenant: str, resource_id: str | None) -> None:
     """Lock the resource whose memory a session shares. Raises SessionMoved if it is gone; it may be made anew."""
     if await tx.fetchval(LOCK_OWNER, tenant, resource_id) is None:
-        raise SessionMoved("the session is being moved between memories")
+        raise SessionMoved("the session is changing its memory at this moment")
 
 
 async def _held_and_merged(tx: Tx, sharer: Sharer, config: dict[str, Any], left: SessionRecord | None) -> Row:

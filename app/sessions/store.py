@@ -240,7 +240,7 @@ class SessionStore:
                 unset_of(metadata),
             )
             if row is None:
-                raise SessionMoved(f"session '{key}' is being moved between resources")
+                raise SessionMoved(f"session '{key}' is changing its resource at this moment")
             if metadata:
                 check_metadata(row["metadata"], metadata_bytes_max)
         return session_of(row), row["created"] or made

@@ -8,7 +8,7 @@ class StateNotFound(DomainError):
 
 
 class StateChanged(DomainError):
-    slug, title, category = "precondition-failed", "The state is not the one expected", Category.PRECONDITION
+    slug, title, category = "precondition-failed", "The condition on the ETag does not hold", Category.PRECONDITION
 
 
 class NoResource(DomainError):

@@ -8,9 +8,9 @@ from app.kit.patterns import lazy_pattern
 from app.sessions.wire import first_flaw
 from app.state.templates import NAME_PATTERN, Scope, scope_of
 
-NAMES = "a name has 1-100 letters, digits and _, none of the digits first, after nothing, 'user:' or 'app:'"
-STORED_TEMP = "a 'temp:' value is not stored: send it as `state` with the request for a context"
-NOT_TEMP = "only 'temp:' values, named like 'temp:page', come with a request; others are stored in the session's state"
+NAMES = "a name is 1-100 of A-Z a-z 0-9 _, not starting with a digit, perhaps after 'user:' or 'app:'"
+STORED_TEMP = "a 'temp:' value is not stored: send it in `state` of the context request"
+NOT_TEMP = "only 'temp:' values, such as 'temp:page', may be sent here; store others in the session's state"
 
 TEXT_SETTING = "DAYBOOK_STATE__TEMPLATE_CHARACTERS_MAX"
 _NAME = lazy_pattern(NAME_PATTERN)

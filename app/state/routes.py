@@ -91,7 +91,7 @@ async def delete_value(key: Key, name: StateName, tenant: Tenant, expected: Expe
 async def lint_template(body: Sent[LintIn], tenant: Tenant, request: Request) -> LintOut:
     """Check a template: problems, names used, and the place from which values make the cached prefix change."""
     if not body.template and not body.system:
-        raise Invalid.at("/template", "there is nothing to look at: neither a template nor a system")
+        raise Invalid.at("/template", "send a template or a system to check")
     found = await _service(request).lint(tenant, body)
     return LintOut(
         names={scope: list(names) for scope, names in found.names.items()},

@@ -88,7 +88,7 @@ class StateService:
         """Set the names given, delete those given as null, all or none; answers the whole state."""
         most = len(STORED) * self._config.entries_max
         if len(values) > most:
-            raise StateTooLarge(f"a session sees at most {most} values (DAYBOOK_STATE__ENTRIES_MAX, of each scope)")
+            raise StateTooLarge(f"a request may set at most {most} values (DAYBOOK_STATE__ENTRIES_MAX per scope)")
         for name in values:
             check_name(name, json_pointer(name))
         await asyncio.to_thread(self._check, {json_pointer(name): value for name, value in values.items()})
@@ -127,7 +127,7 @@ class StateService:
             if owners is None:
                 raise SessionNotFound(key)
             if changes.scopes - owners.keys():
-                detail = f"session '{key}' is of no resource: a resource_id comes before its first message or with it"
+                detail = f"session '{key}' has no resource: a resource_id can be set until its first message"
                 raise NoResource(detail)
             locked = owners.keys() if expected.are_any and of is None else changes.scopes
             before = await state_store.locked(tx, tenant, key, {scope: owners[scope] for scope in locked})

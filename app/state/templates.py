@@ -100,7 +100,7 @@ def render(text: str, values: Mapping[str, Any], *, chars_max: int | None = None
         texts.append(piece if isinstance(piece, str) else _shown(found[piece.wanted], piece))
         chars += len(texts[-1])
         if chars_max is not None and chars > chars_max:  # checked on the way: thousands of names may insert long texts
-            raise RenderedTooLarge(f"a text with its values may have at most {chars_max} characters")
+            raise RenderedTooLarge(f"a text with its values inserted may have at most {chars_max} characters")
     required = (place.wanted for place in template.placeholders if place.default is None)
     return Rendered(
         text="".join(texts),

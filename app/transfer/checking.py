@@ -98,16 +98,16 @@ def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, Mapping[str
             _check_end(value, number)
             ended = True
         elif kind not in order:
-            raise TransferError(f"line {number}: '{kind}' has no place here")
+            raise TransferError(f"line {number}: a line of type '{kind}' is not expected here")
         else:
             order = order[order.index(kind) :]
             _check_row(kind, value.get("data"), columns, number, log)
             rows[kind] += 1
             if kind in OF_MEMORY and not rows[MEMORIES]:
-                raise TransferError(f"line {number}: {kind} without the memory that they are of, a line of {MEMORIES}")
+                raise TransferError(f"line {number}: {kind} without a line of {MEMORIES} before it")
         last = number
     if not ended or rows[SESSIONS] != 1:
-        raise TransferError(f"line {last}: the file was cut off, or holds no session")
+        raise TransferError(f"line {last}: the file was cut off, or has no session")
     log.check()
     return rows.total()
 
@@ -119,7 +119,7 @@ def _check_header(value: dict[str, Any]) -> None:
 
 def _check_end(value: dict[str, Any], number: int) -> None:
     if value.get("lines") != number - 1:
-        raise TransferError(f"line {number}: {number - 1} lines stand before it, and it tells of {value.get('lines')}")
+        raise TransferError(f"line {number}: {number - 1} lines are before it, but the export had {value.get('lines')}")
 
 
 def _check_row(table: str, row: Any, columns: Mapping[str, Mapping[str, str]], number: int, log: _Log) -> None:
@@ -128,7 +128,7 @@ def _check_row(table: str, row: Any, columns: Mapping[str, Mapping[str, str]], n
     types = dict.fromkeys(OVERRIDE_COLUMNS, "") if table == CORRECTIONS else columns[table]
     unknown = sorted(row.keys() - types)
     if unknown:
-        raise TransferError(f"line {number}: {table} has no '{unknown[0]}' here; it was exported by a newer version")
+        raise TransferError(f"line {number}: {table} has no column '{unknown[0]}': is it of a newer version?")
     if table == ARTIFACTS:
         _check_bytes(row, number)
     if table == CORRECTIONS:

@@ -152,7 +152,7 @@ class Exporting:
     @asynccontextmanager
     async def _snapshot(self, sharer: Hashable) -> AsyncIterator[Tx]:
         limit = self._config.concurrency
-        detail = f"{limit} exports run, or half of them for one tenant (DAYBOOK_EXPORT__CONCURRENCY)"
+        detail = f"at most {limit} exports run at once, half as many for one tenant (DAYBOOK_EXPORT__CONCURRENCY)"
         refusal = TooManyExports(detail, retry_after=RETRY_SECONDS)
         async with self._running.place(sharer, refusal=refusal), self._database.snapshot() as tx:
             await store.set_stall_timeout(tx, stall_seconds=self._config.stall_seconds)

@@ -129,7 +129,7 @@ def _check_digest(end: Mapping[str, Any], found: str, number: int) -> None:
     """Raises TransferError for another digest. Older exports have none, nor has a file changed on purpose."""
     if end.get("sha256", found) != found:
         raise TransferError(
-            f"line {number}: the lines before it are not those that were exported; without its 'sha256' they are taken"
+            f"line {number}: the lines before it differ from the export; to import them anyway, remove its 'sha256'"
         )
 
 
@@ -138,7 +138,7 @@ def _lines(path: Path) -> Iterator[tuple[Any, bytes]]:
     try:
         with path.open("rb") as file:
             if not file.seekable():
-                raise TransferError(f"{path}: it is read twice, so it has to be a file")
+                raise TransferError(f"{path}: must be a file, because it is read twice")
             for number, text in enumerate(file, start=1):
                 yield _value(text, number), text
     except OSError as error:

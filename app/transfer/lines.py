@@ -103,9 +103,9 @@ def content_of(row: Mapping[str, Any]) -> bytes | None:
         return None
     content = b64decode(told, validate=True)
     if sha256(content).hexdigest() != row.get("sha256"):
-        raise ValueError("its bytes are not those of its sha256")
+        raise ValueError("its bytes do not match its sha256")
     if row.get("size") != len(content):
-        raise ValueError("its bytes are not as many as its size")
+        raise ValueError("the number of its bytes does not match its size")
     return content
 
 

@@ -149,7 +149,7 @@ class _Note(BaseModel):
     @classmethod
     def _ends(cls, found: int, told: ValidationInfo) -> int:
         if found < told.data.get("from_seq", found):
-            raise _refused("it ends before it begins")
+            raise _refused("valid_to is before valid_from")
         return found
 
     @field_validator("retired_version")
@@ -243,4 +243,4 @@ def _check_parts(row: Mapping[str, Any]) -> None:
             at = error.pointer.removeprefix("/").replace("content", "parts", 1).replace("/", ".")
             raise ValueError(f"{at or 'parts'}: {error.detail}") from error
         if again.role != row["role"] or list(again.parts) != row["parts"]:
-            raise ValueError(f"parts: an append would store them otherwise, of a '{again.role}'")
+            raise ValueError(f"parts: an append would store them differently, with role '{again.role}'")

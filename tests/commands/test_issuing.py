@@ -36,12 +36,12 @@ def test_an_expiry_is_a_span_or_a_date(text: str, when: datetime) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"scopes": ["owner"]}, "'owner' is not a scope: read, write, admin"),
+        ({"scopes": ["owner"]}, "'owner' is not a scope; the scopes are read, write, admin"),
         ({"name": "x" * 201}, "at most 200"),
         ({"name": "a\nb"}, "printable"),
-        ({"expires": "tomorrow"}, "is no time"),
-        ({"expires": "2020-01-01"}, "has passed"),
-        ({"expires": "9" * 5_000 + "d"}, "is no time"),
+        ({"expires": "tomorrow"}, "is not a time"),
+        ({"expires": "2020-01-01"}, "is in the past"),
+        ({"expires": "9" * 5_000 + "d"}, "is not a time"),
         ({"expires": "99999999d"}, "is not within the years 1 to 9999"),
         ({"expires": "99999999999h"}, "is not within the years 1 to 9999"),
         ({"expires": "9999-12-31T23:59:59-12:00"}, "is not within the years 1 to 9999"),

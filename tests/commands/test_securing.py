@@ -270,17 +270,19 @@ async def test_behind_a_pooler_no_transaction_has_the_tenant_of_another(
 
 async def test_a_user_for_whom_it_is_not_in_force_stops_the_start(url: str) -> None:
     database = Database(DatabaseConfig(url=url, row_level_security=True))
-    with pytest.raises(StartError, match=r"DAYBOOK_ROW_LEVEL_SECURITY: .* not in force on api_keys"):
+    with pytest.raises(StartError, match=r"DAYBOOK_ROW_LEVEL_SECURITY: .* does not apply to api_keys"):
         await database.open()
 
 
 async def test_a_role_that_is_none_is_told_and_nothing_changes(url: str) -> None:
-    with pytest.raises(StartError, match=r"the tables are as they were: role .nobody. does not exist"):
+    with pytest.raises(StartError, match=r"no table was changed: role .nobody. does not exist"):
         await secure(DatabaseConfig(url=url), "nobody")
 
 
 async def test_a_user_who_owns_nothing_is_told_what_was_not_done(url: str) -> None:
-    with pytest.raises(StartError, match=r"^not done, nor what comes after it: CREATE OR REPLACE VIEW .*: permission"):
+    with pytest.raises(
+        StartError, match=r"^this and all later statements were not run: CREATE OR REPLACE VIEW .*: permission"
+    ):
         await secure(DatabaseConfig(url=as_role(url)), ROLE)
 
 

@@ -70,7 +70,7 @@ async def test_a_session_without_a_message_says_so_and_one_that_is_gone_too(serv
     await expect(page.locator("#message-1")).to_be_visible()
     await service.client.delete("/sessions/new-1")
     await page.get_by_role("button", name="Observe").click()
-    await expect(page.get_by_role("alert")).to_have_text("session 'new-1' was never seen")
+    await expect(page.get_by_role("alert")).to_have_text("there is no session 'new-1'")
     await expect(page.locator("#message-1")).to_have_count(0)
     await context.close()
 
@@ -721,7 +721,7 @@ async def test_a_session_that_is_deleted_while_it_is_shown_says_so_until_it_is_m
     await page.goto(f"{service.url}/#/support-1")
     await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
     await service.client.delete("/sessions/support-1")
-    await expect(page.get_by_role("alert")).to_have_text("session 'support-1' was never seen")
+    await expect(page.get_by_role("alert")).to_have_text("there is no session 'support-1'")
     await expect(page.locator(".message, .figures, .chart")).to_have_count(0)
 
     await talked(service, messages=2)
@@ -743,7 +743,7 @@ async def test_a_session_that_is_not_there_is_asked_for_more_rarely_and_shown_a_
     page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/events") else None)
     async with page.expect_response("**/memory/events"):
         await page.goto(f"{service.url}/#/nobody")
-    await expect(page.get_by_role("alert")).to_have_text("session 'nobody' was never seen")
+    await expect(page.get_by_role("alert")).to_have_text("there is no session 'nobody'")
     for count, seconds in enumerate((5, 10, 20, 40, 60), start=1):
         await page.evaluate("() => fetch('healthz')")  # what was asked before this is known then
         await page.clock.run_for((seconds - 1) * 1_000)

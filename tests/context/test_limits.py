@@ -88,7 +88,7 @@ async def test_a_larger_artifact_is_not_inserted(start_service: StartService) ->
             answer = await service.client.post("/sessions/s1/context", json={"system": f"{{artifact.{name}}}"})
             assert answer.status_code == status
     told = assert_problem(answer, 413, "artifact-too-large")["detail"]
-    assert told.endswith("one of 10 at most (DAYBOOK_ARTIFACTS__INSERTED_BYTES_MAX)")
+    assert told.endswith("at most 10 (DAYBOOK_ARTIFACTS__INSERTED_BYTES_MAX)")
 
 
 async def test_more_than_was_once_fixed_may_be_allowed(start_service: StartService) -> None:

@@ -85,7 +85,7 @@ async def test_a_session_never_seen_has_the_values_of_its_tenant(stocked: Servic
 
 async def test_who_has_braces_in_the_prompt_is_told_how_to_write_them(stocked: Service) -> None:
     ((_, told),) = missing(await ask(stocked, "Answer as {city}: degrees."))
-    assert told == "'city' has no value: write {city?} if it may have none, {{city}} if it is text of the prompt"
+    assert told == "'city' has no value: write {city?} if it is optional, {{city}} if it is literal text"
     assert await prompt(stocked, "Answer as {{city}}{city?}: degrees.") == ["Answer as {city}: degrees."]
 
 

@@ -68,7 +68,7 @@ async def test_a_server_that_has_not_as_many_connections_as_the_pool_wants_is_to
 
 @pytest.mark.parametrize("password", ["open/sesame", "open?sesame", "open#sesame", "open[sesame"])
 async def test_of_a_url_that_its_password_breaks_nothing_is_shown(password: str) -> None:
-    with pytest.raises(StartError, match="it is no URL") as raised:
+    with pytest.raises(StartError, match="not a URL") as raised:
         await Database(DatabaseConfig(url=f"postgres://daybook:{password}@127.0.0.1/daybook")).open()
     assert "open" not in str(raised.value)
     assert "sesame" not in str(raised.value)

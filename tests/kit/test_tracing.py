@@ -180,8 +180,8 @@ def test_nothing_is_traced_unless_it_is_asked_for(environ: dict[str, str]) -> No
 @pytest.mark.parametrize(
     ("environ", "told"),
     [
-        ({"OTEL_TRACES_EXPORTER": "zipkin"}, "zipkin by http/protobuf"),
-        ({"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "otlp by grpc"),
+        ({"OTEL_TRACES_EXPORTER": "zipkin"}, "zipkin over http/protobuf"),
+        ({"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "otlp over grpc"),
     ],
 )
 def test_what_there_is_not_stops_the_start(environ: dict[str, str], told: str) -> None:

@@ -79,10 +79,10 @@ async def test_a_file_may_have_one_rule_a_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('[{"reply": "a"}', "line 1 is no JSON"),
-        ('{"reply": "a"}\n\n{"reply": }', "line 3 is no JSON"),
+        ('[{"reply": "a"}', "line 1 is not JSON"),
+        ('{"reply": "a"}\n\n{"reply": }', "line 3 is not JSON"),
         ('[{"reply": "a", "colour": 1}]', "rule 0.colour: Extra inputs are not permitted"),
-        ('[{"match": "a"}]', "a rule has either a reply or an error"),
+        ('[{"match": "a"}]', "a rule must have either a reply or an error"),
         ('[{"match": "(", "reply": "a"}]', "rule 0.match"),
         ('[{"reply": "a", "stop": "later"}]', "rule 0.stop"),
         ("5", "rule 0"),

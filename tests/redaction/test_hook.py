@@ -17,10 +17,10 @@ HOOKS = "tests.redaction.hooks"
         (f"{HOOKS}:", "not of the form"),
         ("no.such.module:redact", "cannot be loaded: ModuleNotFoundError"),
         (f"{HOOKS}:nothing", "cannot be loaded: AttributeError"),
-        (f"{HOOKS}:number", "is no function"),
+        (f"{HOOKS}:number", "is not a function"),
         (f"{HOOKS}:failing", "the redaction hook failed with ValueError"),
-        (f"{HOOKS}:silent", "answered with a NoneType"),
-        (f"{HOOKS}:unstorable", "answered with a str that cannot be stored"),
+        (f"{HOOKS}:silent", "returned a NoneType"),
+        (f"{HOOKS}:unstorable", "returned a str that cannot be stored"),
     ],
 )
 def test_a_hook_that_cannot_be_used_stops_the_start_in_one_line(path: str, complaint: str) -> None:

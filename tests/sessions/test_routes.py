@@ -311,7 +311,7 @@ async def test_an_idempotency_key_names_the_messages_without_an_id(service: Serv
         body["messages"][place] |= {"content": "another turn"}
         kept = await service.client.post(MESSAGES, json=body, headers={"Idempotency-Key": "turn/1"})
         told = assert_problem(kept, 409, "message-conflict")["detail"]
-        assert told.endswith("place in the request: take a new key") is is_of_the_key
+        assert told.endswith("place in the request: use a new key") is is_of_the_key
 
 
 async def test_without_an_id_or_an_idempotency_key_a_message_sent_twice_is_two(service: Service) -> None:
@@ -350,7 +350,13 @@ async def test_keys_and_ids_have_up_to_200_of_their_characters(service: Service)
     key, message_id = "A-z.0_9:@~=+" + "k" * 188, "A-z.0_9:@~=+/" + "k" * 187
     assert (await post(service, said(id=message_id), key=key, resource_id=key)).status_code == 201
     assert (await service.get(f"/sessions/{key}/messages/{message_id}"))["id"] == message_id
-    for wrong, what in {"a b": "' '", "ä": "'ä'", "a%00": r"'\x00'", "k" * 201: "201", "a%0A": r"'\n'"}.items():
+    for wrong, what in {
+        "a b": "' '",
+        "ä": "'ä'",
+        "a%00": r"'\x00'",
+        "k" * 201: "201 characters",
+        "a%0A": r"'\n'",
+    }.items():
         refused = assert_problem(await service.client.get(f"/sessions/{wrong}/messages"), 422, "invalid")
         detail = f"1 to 200 characters of A-Za-z0-9._:@~=+- are expected, not {what}"
         assert refused["errors"] == [{"pointer": "key", "detail": detail}]
@@ -358,7 +364,7 @@ async def test_keys_and_ids_have_up_to_200_of_their_characters(service: Service)
 
 async def test_a_slash_in_a_key_is_told_of_where_no_path_is_found(service: Service) -> None:
     written = assert_problem(await service.client.get("/sessions/team%2fanna/context"), 404, "not-found")
-    assert written["detail"].endswith("%2F stands for / here too, which only a message's id may have")
+    assert written["detail"].endswith("%2F counts as /, which only the id of a message may contain")
     assert (
         "%2F" not in assert_problem(await service.client.get("/sessions/team/anna/context"), 404, "not-found")["detail"]
     )
@@ -460,7 +466,7 @@ async def test_what_cannot_be_stored_is_refused_with_a_pointer_to_it(service: Se
 @pytest.mark.parametrize(
     ("field", "detail"),
     [
-        ({"created_at": "yesterday"}, "a time in ISO 8601 with a zone is expected"),
+        ({"created_at": "yesterday"}, "a time in ISO 8601 with a zone is expected, such as 2026-08-03T08:12:00Z"),
         ({"created_at": "0001-01-01T00:00:00Z"}, "a time between the years 2 and 9998 is expected"),
         ({"content": None}, "a string or a list of parts is expected, not null"),
         ({"name": {"first": True}}, 'a string is expected, not {"first": true}'),

@@ -136,7 +136,7 @@ async def test_a_value_of_the_user_needs_a_resource(service: Service) -> None:
         ("DELETE", f"{STATE}/user:x", None),
     ]:
         problem = assert_problem(await service.client.request(method, path, json=body), 409, "no-resource")
-        assert "a resource_id comes before its first message" in problem["detail"]
+        assert "a resource_id can be set until its first message" in problem["detail"]
     assert_problem(await service.client.get(f"{STATE}/user:x"), 404, "state-not-found")
     assert await service.get(STATE) == {}
 

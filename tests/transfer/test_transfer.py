@@ -226,9 +226,7 @@ async def test_a_file_that_was_changed_is_refused_and_taken_without_its_digest(
     *rows, end = [line for line in lines if "Goodbye" not in json.dumps(line)]
     fewer = [*rows, end | {"lines": len(rows)}]
     kept(b"".join(json.dumps(line).encode() + b"\n" for line in fewer), path)
-    with pytest.raises(
-        TransferError, match=f"^line {len(fewer)}: the lines before it are not those that were exported"
-    ):
+    with pytest.raises(TransferError, match=f"^line {len(fewer)}: the lines before it differ from the export"):
         await bring(service, path, "s2")
     rewritten(lines, path)
     await bring(service, path, "s2")
@@ -609,7 +607,7 @@ async def test_notes_without_their_memory_are_refused_and_need_not_tell_its_id(
     without[-1]["lines"] = len(without) - 1
     rewritten(without, path)
     first = next(at for at, line in enumerate(without, 1) if line["type"] == "memory_versions")
-    with pytest.raises(TransferError, match=f"^line {first}: memory_versions without the memory"):
+    with pytest.raises(TransferError, match=f"^line {first}: memory_versions without a line of memories"):
         await bring(service, path, "s2")
     whole[-1]["lines"] = len(whole) - 1
     rewritten(whole, path)
@@ -627,7 +625,9 @@ async def test_an_artifact_of_another_size_than_its_bytes_is_refused(
     lines = await export(service, tmp_path / "s1.ndjson")
     lines[-2]["data"]["size"] = size
     rewritten(lines, tmp_path / "s1.ndjson")
-    with pytest.raises(TransferError, match=f"^line {len(lines) - 1}: the artifact 'a.txt': its bytes are not as many"):
+    with pytest.raises(
+        TransferError, match=f"^line {len(lines) - 1}: the artifact 'a.txt': the number of its bytes does not match"
+    ):
         await bring(service, tmp_path / "s1.ndjson", "s2")
 
 
@@ -672,14 +672,14 @@ ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256"
         ([HEADER | {"scope": "resource"}], "line 1: not the header"),
         ([HEADER, SESSION, SAID], "line 3: the file was cut off"),
         ([HEADER, SAID, {"type": "end", "lines": 2}], "line 3"),
-        ([HEADER, SESSION, {"type": "end", "lines": 3}], "line 3: 2 lines stand before it"),
+        ([HEADER, SESSION, {"type": "end", "lines": 3}], "line 3: 2 lines are before it"),
         ([HEADER, SESSION, {"type": "end", "lines": 2}, SAID], "line 4: not a line"),
-        ([HEADER, SAID, SESSION], "line 3: 'sessions' has no place here"),
-        ([HEADER, SESSION | {"type": "keys"}], "line 2: 'keys' has no place here"),
-        ([HEADER, SESSION | {"data": {"later": 1}}], "line 2: sessions has no 'later' here"),
+        ([HEADER, SAID, SESSION], "line 3: a line of type 'sessions' is not expected here"),
+        ([HEADER, SESSION | {"type": "keys"}], "line 2: a line of type 'keys' is not expected here"),
+        ([HEADER, SESSION | {"data": {"later": 1}}], "line 2: sessions has no column 'later'"),
         ([HEADER, SESSION | {"data": None}], "line 2: no row"),
         ([HEADER, [1]], "line 2: not a line"),
-        ([HEADER, SESSION, ARTIFACT], "line 3: the artifact 'a': its bytes are not those"),
+        ([HEADER, SESSION, ARTIFACT], "line 3: the artifact 'a': its bytes do not match"),
         ([HEADER, SESSION, ARTIFACT | {"data": {"name": "a", "content": "Y"}}], "line 3: the artifact 'a': "),
         (
             [HEADER, {"type": "sessions", "data": {"config": {"timezone": "Mars/Olympus"}}}],
@@ -696,7 +696,10 @@ ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256"
         ),
         ([HEADER, SESSION, {"type": "corrections", "data": TOLD | {"category": "x"}}], "line 3: corrections"),
         ([HEADER, SESSION, {"type": "corrections", "data": TOLD | {"valid_to": "2026-05-01"}}], "line 3: corrections"),
-        ([HEADER, SESSION, {"type": "corrections", "data": TOLD | {"text": "x"}}], "line 3: corrections has no 'text'"),
+        (
+            [HEADER, SESSION, {"type": "corrections", "data": TOLD | {"text": "x"}}],
+            "line 3: corrections has no column 'text'",
+        ),
         ([HEADER, SESSION, {"type": "runs", "data": {"seq": 1}}], "line 3: runs without a number in 'id'"),
         (
             [HEADER, SESSION, {"type": "runs", "data": {"id": 2**63 - 1}}],
@@ -723,7 +726,7 @@ def test_a_pipe_is_refused_because_a_file_is_read_twice() -> None:
     reading, writing = os.pipe()
     os.write(writing, b'{"type": "header"}\n')
     os.close(writing)
-    with pytest.raises(TransferError, match="has to be a file"):
+    with pytest.raises(TransferError, match="must be a file"):
         checked(read(Path(f"/dev/fd/{reading}")), {})
     os.close(reading)
 
@@ -739,7 +742,7 @@ async def test_the_commands_write_a_file_and_make_a_session_of_it(
     rows = await asyncio.to_thread(back, key="s2")
     with pytest.raises(TransferError, match="'s2' exists already"):
         await asyncio.to_thread(back, key="s2")
-    with pytest.raises(TransferError, match="never seen"):
+    with pytest.raises(TransferError, match="there is no session"):
         await asyncio.to_thread(out, key="s3")
     assert (lines, rows) == (6, 4)
     assert (await service.get("/sessions/s2/messages"))["items"][1]["content"][0]["text"] == "Goodbye"

@@ -28,11 +28,11 @@ def template(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
 
 def all_too_large(limits: ContextLimits) -> str:
     most = limits.system_characters_max
-    return f"all texts with their values may have at most {most} characters (DAYBOOK_CONTEXT__SYSTEM_CHARACTERS_MAX)"
+    return f"all texts with values inserted may have at most {most} characters (DAYBOOK_CONTEXT__SYSTEM_CHARACTERS_MAX)"
 
 
 def no_value(name: str) -> str:
-    return f"'{name}' has no value: write {{{name}?}} if it may have none, {{{{{name}}}}} if it is text of the prompt"
+    return f"'{name}' has no value: write {{{name}?}} if it is optional, {{{{{name}}}}} if it is literal text"
 
 
 def _filled(templates: Sequence[str], values: Mapping[str, Any], limits: ContextLimits) -> list[str]:

@@ -124,4 +124,4 @@ class Branching:
             raise Invalid.at("/at_seq", f"session '{key}' has {last_seq} messages, and none is message {at_seq}")
         if at_seq > self._config.messages_max:
             limit = f"{self._config.messages_max} messages (DAYBOOK_SESSIONS__BRANCH_MESSAGES_MAX)"
-            raise TooLarge(f"a branch copies at most {limit}", errors=[FieldError("/at_seq", f"over {limit}")])
+            raise TooLarge(f"a branch may copy at most {limit}", errors=[FieldError("/at_seq", f"over {limit}")])

@@ -105,7 +105,7 @@ class Compacting:
                     break
             told, condensed = wanted, await _condensed(wanted, self._memory.rules(locked.config).zone, redact)
         else:
-            raise Unavailable(f"messages of session '{key}' changed each time they were condensed")
+            raise Unavailable(f"the messages of session '{key}' kept changing while they were condensed")
         self._memory.wake(locked.memory_id)
         return Compacted(version=locked.version + 1, summary=stored)
 
@@ -117,7 +117,7 @@ class Compacting:
         wanted = min(up_to_seq, newest - 1)
         end = await start_of_group(tx, locked.session_id, wanted + 1) - 1
         if end < 1:
-            detail = "no group of messages ends up to there and before the newest one"
+            detail = "nothing to compact: the newest message stays, and a tool call stays with its results"
             raise Invalid.naming(FieldError("/up_to_seq", detail))
         return end
 
@@ -141,9 +141,7 @@ class Compacting:
         Raises Invalid if these are too many to be condensed without a model.
         """
         if leaving.tokens > EXTRACT_TOKENS_MAX:
-            detail = (
-                f"{leaving.tokens} tokens of messages are in no note; more than {EXTRACT_TOKENS_MAX} need a summary"
-            )
+            detail = f"{leaving.tokens} tokens are in no note yet; over {EXTRACT_TOKENS_MAX}, send a summary yourself"
             raise Invalid.naming(FieldError("/summary", detail))
         found = [
             message
@@ -200,7 +198,7 @@ def _stands(former: StoredSummary, end: int, text: str | None) -> bool:
     if text is None:
         return True
     if end < former.up_to_seq:
-        detail = f"message {former.message.seq} stands for the messages up to {former.up_to_seq} already"
+        detail = f"message {former.message.seq} is already a summary of the messages up to {former.up_to_seq}"
         raise AlreadyCompacted.at("/up_to_seq", detail)
     return [part["text"] for part in former.message.parts] == [text]
 

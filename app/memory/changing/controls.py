@@ -125,7 +125,7 @@ def read_items(text: str) -> tuple[Item, ...]:
     """The lines of an edit, in the form of the log. Raises Invalid if there are none, or one is repeated many times."""
     parsed = parse(block(LOG, text))
     if parsed.repetitive or not parsed.items:
-        found = "says the same over and over" if parsed.repetitive else "has no line of a log, which begins with '* '"
+        found = "repeats itself" if parsed.repetitive else "has no line of a note, which starts with '* '"
         raise Invalid(f"the text {found}", errors=[FieldError("/text", found)])
     return parsed.items
 
@@ -159,14 +159,14 @@ def _as_note(items: tuple[Item, ...]) -> NewText:
 def _refuse_what_is_not_live(notes: Notes[N], note: N) -> None:
     """Raises NotLive, telling what became of the note. Of a buffered reflection the sources can be edited instead."""
     if note.status is Status.RETIRED:
-        raise NotLive(f"{notes.name} {note.id} is live no more: {_fate(note)}")
+        raise NotLive(f"{notes.name} {note.id} is no longer live: {_fate(note)}")
     if note.status is Status.BUFFERED and isinstance(note, Reflection):
-        raise NotLive(f"{notes.name} {note.id} is not live yet: change what it condenses, which is")
+        raise NotLive(f"{notes.name} {note.id} is not live yet: change the notes that it condenses")
 
 
 def _fate(note: Observation | Reflection) -> str:
     if note.retired_by == SOURCES_CHANGED:
-        return "what it condenses has changed before it was"
+        return "the notes that it condenses changed before it was live"
     is_named = note.retired_by in {EDITED, DELETED, ERASED}
     became = f"it was {note.retired_by}" if is_named else f"{note.retired_by} condensed it"
     return f"{became} in version {note.retired_version}"

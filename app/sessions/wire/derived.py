@@ -30,12 +30,12 @@ def settled_role(role: Role, parts: Sequence[Part]) -> Role:
     types = {part["type"] for part in parts}
     called, answered = PartType.TOOL_CALL in types, PartType.TOOL_RESULT in types
     if called and role is not Role.ASSISTANT:
-        raise WireError("/role", f"a tool call is made by the assistant, not by {role.value}")
+        raise WireError("/role", f"a message with a tool call must have role assistant, not {role.value}")
     if answered and role is Role.SYSTEM:
-        raise WireError("/role", "a tool result is of role tool or user, or of the assistant for a provider's own tool")
+        raise WireError("/role", "a tool result has role tool or user, or assistant if the tool is the provider's own")
     if role is Role.TOOL and not answered:
         raise WireError(
-            "/content", "a message of role tool holds a tool_result part, or has a tool_call_id or tool_name"
+            "/content", "a message of role tool must have a tool_result part, a tool_call_id or a tool_name"
         )
     return Role.TOOL if role is Role.USER and types == {PartType.TOOL_RESULT} else role
 
@@ -55,10 +55,10 @@ def agreed_kind(asked: Any, derived: Kind) -> Kind:
     if asked == Kind.BOUNDARY and derived is Kind.SYSTEM:
         return Kind.BOUNDARY
     if asked == Kind.BOUNDARY:
-        raise WireError("/kind", "a boundary has role system")
+        raise WireError("/kind", "a boundary must have role system")
     if asked == Kind.SUMMARY:
-        raise WireError("/kind", "a summary is written by the service; ask for one with POST .../compact")
-    raise WireError("/kind", f"the message is a {derived.value}, not {shown(asked)}; kind can be left out")
+        raise WireError("/kind", "a summary is written by the service: request one by POST .../compact")
+    raise WireError("/kind", f"the message is a {derived.value}, not {shown(asked)}: leave kind out")
 
 
 def content_hash(role: Role, name: str | None, parts: Sequence[Part]) -> bytes:

@@ -89,7 +89,7 @@ def part(kind: PartType, raw: Wire, at: str, *, used: Collection[str], **fields:
     """
     extra = rest(raw, used)
     for key in extra.keys() & (NEUTRAL_FIELDS[kind] | OURS):
-        raise WireError(f"{at}/{key}", "the part has no such field, and Daybook uses the name itself")
+        raise WireError(f"{at}/{key}", "unknown field, whose name Daybook reserves")
     return {"type": kind.value, **{key: value for key, value in fields.items() if value is not None}, **extra}
 
 

@@ -67,7 +67,7 @@ def message(raw: Wire) -> tuple[Role, list[Part]]:
     if not isinstance(role, str) or role not in ROLES:
         raise WireError("/role", f"with parts, one of {', '.join(ROLES)} is expected, not {shown(role)}")
     if raw.get("content") is not None:
-        raise WireError("/content", "a message has parts, or content, and not both")
+        raise WireError("/content", "a message may have parts or content, not both")
     if role == MODEL and raw.get("parts") is None:
         return Role.ASSISTANT, []
     numbered = numbering()
@@ -101,9 +101,9 @@ def _camel(raw: Wire) -> Wire:
 def _part(raw: Wire, at: str, numbered: Numbered) -> Part:
     tells = next((key for key in READERS if raw.get(key) is not None), None)
     if tells is None:
-        raise WireError(at, f"a Gemini part holds one of {', '.join(READERS)}")
+        raise WireError(at, f"a Gemini part must have one of {', '.join(READERS)}")
     if "type" in raw:
-        raise WireError(f"{at}/type", "a Gemini part has no type; parts with a type belong in content")
+        raise WireError(f"{at}/type", "a Gemini part has no type: send parts with a type in content")
     return READERS[tells](raw, at, numbered)
 
 

@@ -106,7 +106,7 @@ def _results(raw: Wire, output: str | list[Part]) -> list[Part]:
     if isinstance(output, str) or all(part["type"] != PartType.TOOL_RESULT for part in output):
         return [openai_chat.tool_result(raw, output)]
     if not _is_named(raw) and any(part.get("tool_call_id") != raw.get("tool_call_id") for part in output):
-        raise WireError("/tool_call_id", "the content has results of its own: send them without it")
+        raise WireError("/tool_call_id", "the content already has tool results: leave tool_call_id out")
     return output
 
 
@@ -119,7 +119,7 @@ def _check_others(raw: Wire) -> None:
     """Refuse an assistant's fields beside the content on other roles: there is no part for them, they would be lost."""
     for field in openai_chat.ASSISTANT_FIELDS:
         if raw.get(field):
-            raise WireError(f"/{field}", "only a message of an assistant has this")
+            raise WireError(f"/{field}", "only a message of role assistant may have this")
 
 
 def _role(raw: Wire) -> Role:
@@ -141,4 +141,4 @@ def _check_boundary(parts: list[Part]) -> None:
         any(part["type"] != PartType.TEXT for part in parts)
         or sum(len(part["text"]) for part in parts) > BOUNDARY_CHARS_MAX
     ):
-        raise WireError("/content", f"a boundary has no content, or a text of at most {BOUNDARY_CHARS_MAX} characters")
+        raise WireError("/content", f"a boundary may have a text of at most {BOUNDARY_CHARS_MAX} characters, or none")

@@ -88,7 +88,7 @@ def file_fields(raw: Wire, at: str) -> Wire:
     """Neutral fields of OpenAI's FILE_FIELDS. Data that is not a data URL is kept without a media_type."""
     data, file_id, url, name = (optional_string(raw, key, at) for key in FILE_FIELDS)
     if data is None and file_id is None and url is None:
-        raise WireError(at, "a file has file_data, a file_id or a file_url")
+        raise WireError(at, "a file must have file_data, a file_id or a file_url")
     held = {} if data is None else data_url(data) or {"data": data}
     return {**held, "file_id": file_id, "url": url, "name": name}
 

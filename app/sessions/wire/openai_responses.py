@@ -45,7 +45,7 @@ def text(raw: Wire, at: str) -> Part:
 def image(raw: Wire, at: str) -> Part:
     url, file_id = optional_string(raw, "image_url", at), optional_string(raw, "file_id", at)
     if url is None and file_id is None:
-        raise WireError(at, "an image has an image_url or a file_id")
+        raise WireError(at, "an image must have an image_url or a file_id")
     held = {} if url is None else data_url(url) or {"url": url}
     native = {} if raw["type"] == "input_image" else _native(raw)
     return part(PartType.IMAGE, raw, at, used={"type", "image_url", "file_id"}, **held, file_id=file_id, **native)
@@ -142,7 +142,7 @@ def _assistant_parts(raw: Wire, kind: str) -> list[Part]:
         return [_call(raw, arguments_fields(raw, ""), used={"arguments"})]
     if kind in OWN_CALLS:
         return [_call(raw, _called_with(raw, OWN_CALLS[kind]), used=OWN_CALLS[kind])]
-    raise WireError("/type", f"{shown(kind)} is not known; expected is one of {', '.join(sorted({*ITEMS, *OUTPUTS}))}")
+    raise WireError("/type", f"unknown type {shown(kind)}; expected is one of {', '.join(sorted({*ITEMS, *OUTPUTS}))}")
 
 
 def _reasoning(raw: Wire) -> Part:

@@ -418,9 +418,9 @@ async def test_a_note_that_is_live_no_more_is_told_by_what_became_of_it(service:
 
     assert {problem(answer) for answer in [*answers, *deletions]} == {(409, "not-live")}
     assert [answer.json()["detail"] for answer in answers] == [
-        f"observation {first} is live no more: it was edited in version 4",
-        f"observation {second} is live no more: it was deleted in version 5",
-        f"observation {condensed} is live no more: reflection:{made} condensed it in version 6",
+        f"observation {first} is no longer live: it was edited in version 4",
+        f"observation {second} is no longer live: it was deleted in version 5",
+        f"observation {condensed} is no longer live: reflection:{made} condensed it in version 6",
     ]
 
 
