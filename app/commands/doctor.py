@@ -29,7 +29,7 @@ CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, whic
 IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"
 LOG_VERBOSITY = "SELECT current_setting('log_error_verbosity')"
 TROUBLED_MAX = 20  # memories listed by name
-MOUNT = "mount it; if it is a new one, the service begins to use it when it starts"
+MOUNT = "mount it; if it is a new store, the service marks it when it starts"
 PROBE = ModelRequest(system="Answer with the word OK.", prompt="Are you there?", max_output_tokens=64)
 
 
@@ -94,8 +94,8 @@ async def _database(pool: Database, database: Location) -> Finding:
     is_read_only = await pool.fetchval(IS_READ_ONLY)
     if not is_read_only:
         return Finding(check="database", verdict=Verdict.OK, detail=database.name)
-    advice = "name the primary, or see default_transaction_read_only of server, database and role"
-    detail = f"{database.name} takes no writes: a standby, or made so"
+    advice = "name the primary, or unset default_transaction_read_only of the server, the database and the role"
+    detail = f"{database.name} accepts no writes: it is a standby, or was made read-only"
     return Finding(check="database", verdict=Verdict.WRONG, detail=detail, advice=advice)
 
 
@@ -106,8 +106,8 @@ async def _schema(pool: Database, database: Location) -> Finding:
         detail = str(error).removesuffix(f": {MIGRATE}")
         return Finding(check="migrations", verdict=Verdict.WRONG, detail=detail, advice=MIGRATE)
     if found.migration != found.known:
-        detail = f"at {found.migration}, by a newer version than this one, which has {found.known}"
-        advice = "upgrade this one too: it is meant to go on only for as long as an upgrade takes"
+        detail = f"at {found.migration}, of a newer version; this version knows {found.known}"
+        advice = "upgrade this version too: it works with a newer schema only for the time of an upgrade"
         return Finding(check="migrations", verdict=Verdict.WARNING, detail=detail, advice=advice)
     return Finding(check="migrations", verdict=Verdict.OK, detail=f"at {found.migration}, which this version needs")
 
@@ -117,7 +117,7 @@ async def _clock(pool: Database) -> Finding:
     apart = abs((datetime.now(UTC) - there).total_seconds())
     if apart <= CLOCK_SECONDS_MAX:
         return Finding(check="clock", verdict=Verdict.OK, detail=f"{apart:.1f} s from the database's")
-    advice = "set both machines by NTP: dates in a context are told by this one, leases and gaps by the database's"
+    advice = "synchronise both by NTP: dates in contexts use this clock, leases and idle times the database's"
     return Finding(check="clock", verdict=Verdict.WARNING, detail=f"{apart:.0f} s from the database's", advice=advice)
 
 
@@ -126,16 +126,16 @@ async def _server_log(pool: Database) -> Finding:
     check, detail = "server log", f"log_error_verbosity of Postgres is {verbosity}"
     if verbosity == "terse":
         return Finding(check=check, verdict=Verdict.OK, detail=detail)
-    advice = "set log_error_verbosity = terse: else it may log what was said, which no erasure reaches"
+    advice = "set log_error_verbosity = terse: otherwise it may log text of messages, which no erasure removes"
     return Finding(check=check, verdict=Verdict.WARNING, detail=detail, advice=advice)
 
 
 async def _vectors(pool: Database) -> Finding:
     there = await pool.fetchval(HAS_EXTENSION)
     if there:
-        return Finding(check="pgvector", verdict=Verdict.OK, detail="there")
-    advice = "run 'daybook migrate' as the database's owner, where the server has pgvector"
-    return Finding(check="pgvector", verdict=Verdict.WRONG, detail="not in this database", advice=advice)
+        return Finding(check="pgvector", verdict=Verdict.OK, detail="installed")
+    advice = "install pgvector on the server, then run 'daybook migrate' as the database's owner"
+    return Finding(check="pgvector", verdict=Verdict.WRONG, detail="not installed in this database", advice=advice)
 
 
 async def _objects(settings: Settings) -> AsyncIterator[Finding]:
@@ -146,7 +146,7 @@ async def _objects(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding(check=check, verdict=Verdict.WARNING, detail=str(error), advice=MOUNT)
         return
     except StartError as error:
-        yield Finding(check=check, verdict=Verdict.WRONG, detail=str(error), advice="the service does not start so")
+        yield Finding(check=check, verdict=Verdict.WRONG, detail=str(error), advice="fix this: the service does not start with it")
         return
     if objects is None:
         return
@@ -156,7 +156,7 @@ async def _objects(settings: Settings) -> AsyncIterator[Finding]:
     elif objects.is_unmarked():
         yield Finding(check=check, verdict=Verdict.WARNING, detail=trouble, advice=MOUNT)
     else:
-        advice = "see DAYBOOK_ARTIFACTS__URL and the store's own variables; only artifacts are without it"
+        advice = "see DAYBOOK_ARTIFACTS__URL and the store's own variables; only requests for artifacts fail"
         yield Finding(check=check, verdict=Verdict.WRONG, detail=trouble, advice=advice)
 
 
@@ -168,7 +168,7 @@ async def _rates(settings: Settings) -> AsyncIterator[Finding]:
     try:
         rates = Rates(configured(RateConfig, settings.rates))
     except StartError as error:
-        yield Finding(check=check, verdict=Verdict.WRONG, detail=str(error), advice="the service does not start so")
+        yield Finding(check=check, verdict=Verdict.WRONG, detail=str(error), advice="fix this: the service does not start with it")
         return
     limited = settings.rates.per_minute > 0
     trouble = await rates.trouble() if limited else None
@@ -176,7 +176,7 @@ async def _rates(settings: Settings) -> AsyncIterator[Finding]:
     if trouble is None:
         yield Finding(check=check, verdict=Verdict.OK, detail="Redis answers" if limited else "no key is limited")
     else:
-        advice = "see DAYBOOK_RATES__REDIS_URL: until it is mended no key is limited"
+        advice = "see DAYBOOK_RATES__REDIS_URL; until Redis answers, no key is limited"
         yield Finding(check=check, verdict=Verdict.WRONG, detail=f"Redis: {trouble}", advice=advice)
 
 
@@ -194,25 +194,25 @@ async def _memories(pool: Database, *, attempts_max: int, redrive: bool) -> Asyn
         yield Finding(check="memories", verdict=Verdict.OK, detail="none is stalled or backing off")
     if len(troubled) > TROUBLED_MAX:
         yield Finding(
-            check="memories", verdict=Verdict.WARNING, detail=f"more than {TROUBLED_MAX}; the rest is not told"
+            check="memories", verdict=Verdict.WARNING, detail=f"more than {TROUBLED_MAX} fail; the rest is not listed"
         )
     if redrive:
         count = await QueueStore(pool).redrive()
-        yield Finding(check="redrive", verdict=Verdict.OK, detail=f"{count} memories are tried again at once")
+        yield Finding(check="redrive", verdict=Verdict.OK, detail=f"{count} memories will be retried now")
 
 
 async def _models(settings: Settings) -> AsyncIterator[Finding]:
     try:
         chosen, roles = chosen_models(settings), build_roles(settings)
     except StartError as error:
-        yield Finding(check="models", verdict=Verdict.WRONG, detail=str(error), advice="the service does not start so")
+        yield Finding(check="models", verdict=Verdict.WRONG, detail=str(error), advice="fix this: the service does not start with it")
         return
     if Provider.EXTRACTIVE in {chosen.observer.provider, chosen.reflector.provider}:
-        advice = "set ANTHROPIC_API_KEY or OPENAI_API_KEY for one of a model"
+        advice = "set ANTHROPIC_API_KEY or OPENAI_API_KEY to use a model"
         detail = "the built-in extractive memory is in use"
         yield Finding(check="model", verdict=Verdict.WARNING, detail=detail, advice=advice)
     for name in unused_models(settings):
-        detail, advice = "names a model that is not used: no provider has a key", "set the key of its provider"
+        detail, advice = "names a model that is not used, because no provider has a key", "set the key of its provider"
         yield Finding(check=name, verdict=Verdict.WARNING, detail=detail, advice=advice)
     asked: set[str] = set()
     for model in roles.models:
@@ -237,6 +237,6 @@ async def _answers(call: Awaitable[object], name: str) -> Finding:
     try:
         await call
     except ModelError as error:
-        advice = "see its key and its address" if not error.retryable else "try again; appends and contexts go on"
+        advice = "check its key and its address" if not error.retryable else "try again; appends and contexts still work"
         return Finding(check=name, verdict=Verdict.WRONG, detail=f"{error.kind}: {error}", advice=advice)
     return Finding(check=name, verdict=Verdict.OK, detail="answers")

@@ -64,7 +64,7 @@ async def test_a_session_without_a_message_says_so_and_one_that_is_gone_too(serv
     context = await browser.new_context()
     page = await context.new_page()
     await page.goto(f"{service.url}/#/new-1")
-    await expect(page.get_by_text("There is no message yet.")).to_be_visible()
+    await expect(page.get_by_text("There is no message yet")).to_be_visible()
     await expect(page.locator(".pager")).to_have_count(0)
     await service.append("new-1", {"role": "user", "content": "Hello"})
     await expect(page.locator("#message-1")).to_be_visible()
@@ -88,6 +88,21 @@ async def test_where_there_is_no_session_it_says_so_and_leads_back(
     await page.get_by_role("link", name="All sessions").click()
     await expect(page.get_by_role("link", name="support-1")).to_be_visible()
     await context.close()
+
+
+async def test_on_a_narrow_screen_the_figures_are_a_row_and_leave_room_for_the_view(
+    service: Service, browser: Browser
+) -> None:
+    """They took three rows, so that the views' tabs were at the bottom edge and their content below it."""
+    await talked(service, messages=1)
+    async with page_of(browser, f"{service.url}/#/support-1", viewport={"width": 400, "height": 850}) as page:
+        figures = page.get_by_role("region", name="Figures")
+        await expect(figures).to_have_attribute("tabindex", "0")
+        box = await figures.bounding_box()
+        assert box is not None
+        assert box["height"] < 200
+        await page.set_viewport_size({"width": 1300, "height": 900})
+        await expect(figures).not_to_have_attribute("tabindex", "0")
 
 
 @pytest.mark.parametrize("view", ["nonsense", "constructor"])
@@ -304,7 +319,7 @@ async def test_a_page_of_the_timeline_is_gone_back_to_and_kept_through_a_reload(
         await page.go_back()
         await expect(newest).to_have_id("message-120")
         await page.get_by_role("link", name="Runs").click()
-        await expect(page.get_by_text("No call was made.")).to_be_visible()
+        await expect(page.get_by_text("There is no run yet.")).to_be_visible()
         await page.go_back()
         await expect(newest).to_have_id("message-120")
         await expect(page.locator(".message.marked")).to_have_count(0)
@@ -448,7 +463,7 @@ async def test_a_stalled_memory_is_redriven_and_its_failures_are_told(
             await expect(failed.first).to_be_visible()
             await expect(page.get_by_role("alert").first).to_contain_text("observe:")
             await page.get_by_label("Outcome").select_option(label="recorded")
-            await expect(page.get_by_text("No call was made.")).to_be_visible()
+            await expect(page.get_by_text("No run has this outcome.")).to_be_visible()
             await page.get_by_label("Outcome").select_option(label="failed")
             await expect(failed.first).to_be_visible()
             before = await failed.count()
@@ -457,15 +472,15 @@ async def test_a_stalled_memory_is_redriven_and_its_failures_are_told(
 
 
 async def test_after_clearing_nothing_says_that_something_was_asked_for(service: Service, browser: Browser) -> None:
-    """Under the log that was just emptied stood "observe: asked for"."""
+    """Under the log that was just emptied stood "observe: requested"."""
     await talked(service)
     async with page_of(browser, f"{service.url}/#/support-1/log") as page:
         await page.get_by_role("button", name="Observe").click()
-        await expect(page.get_by_text("observe: asked for")).to_be_visible()
+        await expect(page.get_by_text("observe: requested")).to_be_visible()
         await page.get_by_role("button", name="Clear observations").click()
         await page.get_by_role("button", name="Clear", exact=True).click()
         await expect(page.get_by_role("dialog")).to_have_count(0)
-        await expect(page.get_by_text("observe: asked for")).to_have_count(0)
+        await expect(page.get_by_text("observe: requested")).to_have_count(0)
 
 
 async def test_the_output_of_a_run_that_is_read_stays_when_the_next_run_comes(
@@ -499,14 +514,14 @@ async def test_the_overview_tells_what_fails_and_leads_to_it(
             await expect(figure(page, "Ready")).to_have_text("yes")
             await expect(figure(page, "Stalled")).to_have_text("1")
             await expect(figure(page, "Spent today")).to_have_text("0%")
-            await expect(page.locator(".wanting li").first).to_contain_text("1 memory stalled")
+            await expect(page.locator(".attention li").first).to_contain_text("1 memory stalled")
             await expect(page.locator("tbody tr")).to_have_count(3)
             cause = page.locator(".causes li")
             await expect(cause).to_contain_text("observe: unauthorized")
 
             await page.get_by_role("button", name="1 stalled").click()
             await expect(page.get_by_role("combobox", name="Status")).to_be_focused()
-            await page.get_by_role("button", name="To the content").focus()
+            await page.get_by_role("button", name="Skip to content").focus()
             await page.keyboard.press("Enter")
             await expect(page.get_by_role("main")).to_be_focused()
             await expect(page.locator(".sessions li")).to_have_count(1)
@@ -551,22 +566,22 @@ async def test_the_overview_is_looked_at_again_by_itself_and_says_when_it_cannot
     await page.goto(service.url)
     told = page.get_by_role("status").get_by_text("live", exact=True)
     await expect(told).to_be_visible()
-    await expect(page.get_by_text("Nothing wants attention.")).to_be_visible()
+    await expect(page.get_by_text("Nothing needs attention.")).to_be_visible()
     await page.route("**/overview", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
     await page.route("**/readyz", lambda route: route.fulfill(status=503, json={"detail": "no schema"}))
     await page.clock.run_for(6_000)
     await expect(page.get_by_role("alert")).to_have_text("the database is away")
     await expect(figure(page, "Ready")).to_have_text("no")
-    await expect(page.locator(".wanting li")).to_have_text("The service is not ready: no schema.")
+    await expect(page.locator(".attention li")).to_have_text("The service is not ready: no schema.")
     await expect(told).to_have_count(0)
     await page.unroute_all()
     await page.clock.run_for(6_000)
     await expect(told).to_be_visible()
-    await expect(page.get_by_text("Nothing wants attention.")).to_be_visible()
+    await expect(page.get_by_text("Nothing needs attention.")).to_be_visible()
     await page.route("**/overview", lambda route: route.fulfill(status=429, json={"detail": "too often"}))
     await page.clock.run_for(6_000)
     await expect(page.get_by_role("alert")).to_have_text("too often")
-    await expect(page.get_by_text("Nothing wants attention.")).to_have_count(0)
+    await expect(page.get_by_text("Nothing needs attention.")).to_have_count(0)
     await context.close()
 
 
@@ -620,9 +635,9 @@ async def test_a_service_that_is_slow_is_asked_once_at_a_time(service: Service, 
     asked = []
     await page.route("**/overview", lambda route: asked.append(route.request.url))  # answers never
     await page.goto(service.url)
-    await expect(page.get_by_text("There is no session yet.")).to_be_visible()
+    await expect(page.get_by_text("There is no session yet")).to_be_visible()
     await page.clock.run_for(20_000)
-    await expect(page.get_by_text("There is no session yet.")).to_be_visible()
+    await expect(page.get_by_text("There is no session yet")).to_be_visible()
     assert len(asked) == 1
     await context.close()
 
@@ -644,6 +659,21 @@ async def test_a_service_that_hangs_is_not_said_to_be_live(service: Service, bro
         await context.close()
 
 
+async def test_a_button_whose_request_is_never_answered_says_so(service: Service, browser: Browser) -> None:
+    """It stayed as if it had never been pressed."""
+    await talked(service, messages=1)
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.clock.install()
+    await page.goto(f"{service.url}/#/support-1")
+    await page.route("**/memory/observe", lambda _route: None)  # answers never
+    await page.get_by_role("button", name="Observe").click()
+    await expect(page.get_by_text("observe: sent")).to_be_visible()
+    await page.clock.run_for(41_000)
+    await expect(page.get_by_role("alert")).to_have_text("the service does not answer")
+    await context.close()
+
+
 async def test_a_page_that_was_not_answered_says_so_and_is_asked_for_again(service: Service, browser: Browser) -> None:
     """Nothing happened, however often one pressed the button."""
     for begin in range(1, 121, 60):
@@ -662,7 +692,7 @@ async def test_a_page_that_was_not_answered_says_so_and_is_asked_for_again(servi
     await expect(page.get_by_role("alert")).to_have_count(0)
 
     await page.get_by_role("link", name="Runs").click()
-    await expect(page.get_by_text("No call was made.")).to_be_visible()
+    await expect(page.get_by_text("There is no run yet.")).to_be_visible()
     await page.route("**/runs?*", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
     await page.get_by_label("Outcome").select_option("failed")
     await expect(page.get_by_role("alert")).to_have_text("the database is away")
@@ -707,7 +737,7 @@ async def test_a_tab_that_is_not_seen_asks_for_nothing_that_failed_until_it_is(
     await tab_seen(page, is_seen=True)
     await page.unroute_all()
     await page.clock.run_for(6_000)
-    await expect(page.get_by_text("No call was made.")).to_be_visible()
+    await expect(page.get_by_text("There is no run yet.")).to_be_visible()
     await context.close()
 
 
@@ -910,7 +940,7 @@ async def test_a_key_that_is_no_admins_is_told_of_its_sessions_alone(
         await page.goto(service.url)
         await page.get_by_label("Key").fill(secret)
         await page.get_by_role("button", name="Open").click()
-        await expect(page.get_by_text("are told with an admin key")).to_be_visible()
+        await expect(page.get_by_text("are shown with an admin key")).to_be_visible()
         await expect(page.locator("table")).to_have_count(0)
         await context.close()
 
@@ -949,7 +979,7 @@ async def test_a_key_is_asked_for_once_and_kept_in_the_tab_only(
         for unknown in ("not-the-key-of-this-service", "schl\u00fcssel\u2026"):
             await page.get_by_label("Key").fill(unknown)
             await page.get_by_role("button", name="Open").click()
-            await expect(page.get_by_role("alert")).to_have_text("The service does not know this key.")
+            await expect(page.get_by_role("alert")).to_have_text("The key is not valid.")
         away = {"status": 503, "json": {"detail": "the database is away"}}
         await page.route("**/sessions?*", lambda route: route.fulfill(**away))
         await page.get_by_label("Key").fill(f" {secret} ")
@@ -983,7 +1013,7 @@ async def test_a_key_that_is_revoked_is_asked_for_again(
         await page.get_by_role("button", name="Open").click()
         await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
         await asyncio.to_thread(revoke, Settings(database_url=database_url), made.id, None)
-        await expect(page.get_by_role("alert")).to_have_text("The service does not know this key.")
+        await expect(page.get_by_role("alert")).to_have_text("The key is not valid.")
         await page.get_by_label("Key").fill(KEY)
         await page.get_by_role("button", name="Open").click()
         await expect(page.get_by_role("heading", name="Overview")).to_be_visible()

@@ -121,10 +121,10 @@ async def test_a_search_that_failed_is_asked_again_by_its_button_alone(service: 
 async def test_facts_are_added_corrected_ended_and_deleted_by_hand(service: Service, browser: Browser) -> None:
     await two_sessions(service)
     async with page_of(browser, f"{service.url}/#/chat-7/facts", timezone_id="Asia/Tokyo") as page:
-        await expect(page.get_by_text("Nothing is known of ines now.")).to_be_visible()
+        await expect(page.get_by_text("There is no current fact about ines.")).to_be_visible()
         await page.get_by_role("button", name="Add").click()
         await page.get_by_label("Fact", exact=True).fill("Ines lives in Lisbon.")
-        await page.get_by_label("Whose word").select_option("user")
+        await page.get_by_label("Trust").select_option("user")
         await page.get_by_label("From").fill("2026-08-03T09:30")
         await page.get_by_label("Messages of chat-7").fill("1, #2-3")
         await page.get_by_role("dialog").get_by_role("button", name="Add").click()
@@ -154,13 +154,13 @@ async def test_facts_are_added_corrected_ended_and_deleted_by_hand(service: Serv
         assert len(await known(service, validity="all")) == 2
         await fact(page, "Ines lives in Lisbon.").get_by_role("button", name="Delete").click()
         await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-        await expect(page.get_by_text("There is none.")).to_be_visible()
+        await expect(page.get_by_text("No fact matches.")).to_be_visible()
         assert [left["id"] for left in await known(service, validity="all")] == [other["id"]]
 
         await page.get_by_label("Show").select_option("current")
         await page.get_by_role("button", name="Delete all").click()
         await page.get_by_role("dialog").get_by_role("button", name="Delete all").click()
-        await expect(page.get_by_text("Nothing is known of ines now.")).to_be_visible()
+        await expect(page.get_by_text("There is no current fact about ines.")).to_be_visible()
         assert await known(service, validity="all") == []
 
 
@@ -176,20 +176,20 @@ async def test_facts_are_found_by_words_and_by_when_they_held_and_noted_ones_app
         await expect(page.get_by_role("button", name="More")).to_have_count(0)
         await page.get_by_label("At (empty: now)").fill("2020-06-01T12:00")
         await expect(page.locator(".fact")).to_have_count(1)
-        await expect(fact(page, "Ines was in Porto.").locator(".tag").first).to_have_text("holds")
+        await expect(fact(page, "Ines was in Porto.").locator(".tag").first).to_have_text("current")
         await page.get_by_label("At (empty: now)").fill("")
         await page.get_by_label("Show").select_option("all")
         await page.get_by_role("button", name="More").click()
         await expect(page.get_by_role("button", name="More")).to_be_disabled()  # and not gone, with the focus
         await expect(page.get_by_role("button", name="More")).to_be_focused()
-        await expect(fact(page, "Ines was in Porto.").locator(".tag").first).to_have_text("held")
+        await expect(fact(page, "Ines was in Porto.").locator(".tag").first).to_have_text("past")
         await page.get_by_label("Show").select_option("past")
         await page.get_by_label("Show").select_option("all")
         await page.get_by_label("Contains").fill("IN PORTO")
         await expect(page.locator(".fact pre")).to_have_text(["Ines was in Porto."])
 
         await page.get_by_label("Contains").fill("moved")
-        await expect(page.get_by_text("There is none.")).to_be_visible()
+        await expect(page.get_by_text("No fact matches.")).to_be_visible()
         await service.client.post("/sessions/chat-7/end")
         moved = fact(page, "I moved to Lisbon.")
         await expect(moved).to_be_visible()
@@ -244,7 +244,7 @@ async def test_a_key_that_may_only_read_finds_and_is_offered_no_change(
 async def test_facts_have_no_tab_where_no_resource_has_them(service: Service, browser: Browser) -> None:
     await service.append("alone", {"role": "user", "content": "Hello"})
     async with page_of(browser, f"{service.url}/#/alone/facts") as page:
-        await expect(page.get_by_text("This session is of no resource")).to_be_visible()
+        await expect(page.get_by_text("This session belongs to no resource")).to_be_visible()
         await expect(page.get_by_role("link", name="Facts")).to_have_count(0)
         await page.get_by_role("link", name="Recall").click()
         await expect(page.get_by_label("Kind")).to_be_visible()

@@ -147,7 +147,7 @@ def test_a_database_that_takes_no_writes_is_told(database_url: str) -> None:
     read_only = f"{database_url}&default_transaction_read_only=on"
     found = diagnosed(database_url=read_only, migrate="never")
     assert found["database"].verdict is Verdict.WRONG
-    assert "takes no writes" in found["database"].detail
+    assert "accepts no writes" in found["database"].detail
     assert found["memories"].verdict is Verdict.OK
 
 

@@ -4,7 +4,7 @@ const KEY = "daybook-key";
 export const REFUSED = "daybook-key-refused"; // an event of the window: the key is missing, or no longer valid
 
 const AWAY = { detail: "the service does not answer" };
-const ANSWER_MS = 30_000;
+const ANSWER_MS = 40_000; // longer than the service's own time-outs, whose answers say more
 const AWAY_MS = 2_000; // before a stream is requested again
 const [GONE_MS, GONE_MS_MAX] = [5_000, 60_000]; // the same for a missing session, doubled each time
 const SILENT_MS = 45_000; // after which a stream counts as dead: the service sends something every 15 s
@@ -22,7 +22,7 @@ export const key = {
   forget: () => ((scope = null), sessionStorage.removeItem(KEY)),
 };
 
-let scope = null; // of the key, as each answer tells it; without a key there is none
+let scope = null; // of the key, from the last response; null without a key
 
 export const mayChange = () => scope !== "read";
 
@@ -34,7 +34,7 @@ const url = (path, query = {}) => {
   return path.slice(1) + (text ? `?${text}` : "");
 };
 
-// The answer to a request that was not refused. Throws a Problem, whose status is 0 where there was no answer.
+// The response to a request. Throws a Problem for a refusal, and one of status 0 if no response came.
 async function asked(path, query, options) {
   const answer = await fetch(url(path, query), options).catch((error) => {
     throw error.name === "AbortError" ? error : new Problem(0, AWAY);
@@ -45,17 +45,7 @@ async function asked(path, query, options) {
   throw new Problem(answer.status, await answer.json().catch(() => null));
 }
 
-export async function call(method, path, { query, body, signal } = {}) {
-  const answer = await asked(path, query, {
-    method,
-    signal,
-    headers: headers(body === undefined ? {} : { "Content-Type": "application/json" }),
-    body: body === undefined ? undefined : JSON.stringify(body),
-  });
-  return answer.json();
-}
-
-// Aborts where nothing is heard for `ms`: a service that hangs closes no connection, and would seem to be as it was.
+// Aborts if nothing arrives for `ms`: a service that hangs closes no connection, so its last state would stay on screen.
 function patience(ms) {
   const stop = new AbortController();
   let timer = null;
@@ -65,12 +55,24 @@ function patience(ms) {
   return { heard, end, within: (signal) => (signal ? AbortSignal.any([signal, stop.signal]) : stop.signal) };
 }
 
-export async function get(path, query, signal) {
+export async function call(method, path, { query, body, signal } = {}) {
   const patient = patience(ANSWER_MS);
-  return call("GET", path, { query, signal: patient.within(signal) }).finally(patient.end);
+  try {
+    const answer = await asked(path, query, {
+      method,
+      signal: patient.within(signal),
+      headers: headers(body === undefined ? {} : { "Content-Type": "application/json" }),
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    return await answer.json();
+  } finally {
+    patient.end();
+  }
 }
 
-// The first pages of a list, and whether it goes on.
+export const get = (path, query, signal) => call("GET", path, { query, signal });
+
+// The items of the first `pages` pages of a list, and whether there are more.
 export async function some(path, query, pages, signal) {
   const items = [];
   let cursor = null;
@@ -82,7 +84,7 @@ export async function some(path, query, pages, signal) {
   return { items, more: cursor !== null };
 }
 
-// The items of a list, as many as a picture can show.
+// All items of a list, up to 5,000: as many as a chart can show.
 export const all = async (path, query, signal) => (await some(path, { limit: 500, ...query }, 10, signal)).items;
 
 export const session = (name) => `/sessions/${encodeURIComponent(name)}`;
@@ -94,7 +96,8 @@ const pause = (ms, signal) =>
     signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
   });
 
-// Server-sent events by fetch, because EventSource sends no Authorization header. Goes on after the last it heard.
+// Server-sent events by fetch, because EventSource sends no Authorization header. After a break it resumes from the last
+// event.
 export async function listen(name, { signal, onEvent, onState }) {
   let last = null;
   let gone = 0; // times in a row

@@ -20,12 +20,12 @@ function decoded(name) {
   try {
     return decodeURIComponent(name);
   } catch {
-    return name; // typed by hand, with a % of its own: there is no such session
+    return name; // typed by hand, with a % that escapes nothing: no session has such a name
   }
 }
 
-// Which messages are shown: cited ones as in `#/chat-7/timeline/12-15`, a page from one on as `61-`, or up to one as
-// `-60`. Of the newest page both are null.
+// The messages to show: cited ones as in `#/chat-7/timeline/12-15`, a page that starts at one as `61-`, or ends at one as
+// `-60`. Both are null for the newest page.
 function messages(seqs) {
   const [, from, dash, to] = /^(\d*)(-?)(\d*)$/.exec(seqs) ?? [];
   const number = (digits) => Number(digits) || null;
@@ -47,7 +47,7 @@ function App() {
   useEffect(() => {
     document.title = at.name ? `${at.name} · Daybook` : "Daybook";
   }, [at.name]);
-  const [asked, setAsked] = useState(null); // null: not known yet; an object: a key is needed
+  const [asked, setAsked] = useState(null); // null: not known yet; false: no key is asked for; an object: one is
   const [failed, setFailed] = useState(null);
   const [status, setStatus] = useState(""); // which sessions are listed
   const show = (name) => {
@@ -68,7 +68,7 @@ function App() {
   const shown = failed ? "failure" : asked ? "key" : asked === null ? null : "page";
   const former = useRef(null);
   useEffect(() => {
-    // who pressed a button that is gone stands on what came in its place
+    // a pressed button that is gone would lose the focus: move it to what replaced the button
     if (former.current) document.querySelector(".alone input, .alone button, main[tabindex]").focus();
     former.current = shown;
   }, [shown]);
@@ -85,13 +85,13 @@ function App() {
       <${KeyAsk} wrong=${asked.wrong} onKey=${open} />
     </main>`;
   return html`
-    <button class="skip" onClick=${() => document.querySelector("main").focus()}>To the content</button>
+    <button class="skip" onClick=${() => document.querySelector("main").focus()}>Skip to content</button>
     <header class="top">
       <a class="brand" href="#/"><img src="console/icon.svg" alt="" width="22" height="22" />Daybook</a>
       <nav aria-label="Service">
         <a href="#/" aria-current=${at.name ? undefined : "page"}>Overview</a>
         <a href="docs">API</a>
-        ${!mayChange() && html`<span class="tag" title="The key may change nothing">read only</span>`}
+        ${!mayChange() && html`<span class="tag" title="The key has scope read">read only</span>`}
         ${key.get() && html`<button class="plain" onClick=${() => (key.forget(), setAsked({ wrong: false }))}>Forget key</button>`}
       </nav>
     </header>

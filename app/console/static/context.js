@@ -3,11 +3,11 @@
 import { html, useState } from "./html.js";
 import { get, session } from "./api.js";
 import { Options } from "./fields.js";
-import { Notice, Text, count, useLoaded } from "./parts.js";
+import { Notice, Scroll, Text, count, useLoaded } from "./parts.js";
 
 const FORMATS = ["neutral", "anthropic", "openai", "openai-responses", "gemini", "text"];
 
-// Requested for a past moment: otherwise the agent's next call would be compared with this one.
+// Requested as of a past moment, because the agent's next context would otherwise be compared with this one.
 export function ContextView({ name, memory }) {
   const [format, setFormat] = useState("anthropic");
   const now = { as_of_version: memory.log.version, as_of_seq: memory.cursor.last_seq };
@@ -33,12 +33,12 @@ function Compiled({ found }) {
     <div class="strip" role="img" aria-label="Segments by size">${segments.map(
       (segment) => html`<i class=${`stays-${segment.stability}`} style=${{ width: `${(100 * segment.tokens) / total}%` }}
         title=${`${segment.id}: ${segment.tokens} tokens, ${segment.stability}`}></i>`)}</div>
-    <div class="scroll segments" role="region" aria-label="Segments" tabindex="0"><table><caption>Segments, in their order</caption>
-      <thead><tr><th>Segment</th><th>Section</th><th>Role</th><th>Stays the same</th><th class="number">Tokens</th><th>Hash</th><th>Cache</th></tr></thead>
+    <${Scroll} label="Segments" class="segments"><table><caption>Segments in order</caption>
+      <thead><tr><th>Segment</th><th>Section</th><th>Role</th><th>Stability</th><th class="number">Tokens</th><th>Hash</th><th>Cache</th></tr></thead>
       <tbody>${segments.map((segment) => html`<tr><td>${segment.id}</td><td>${segment.section}</td><td>${segment.role}</td>
         <td><i class=${`dot stays-${segment.stability}`}></i>${segment.stability}</td><td class="number">${count.format(segment.tokens)}</td>
         <td><code>${segment.sha256.slice(0, 10)}</code></td><td>${segment.breakpoint ? "breakpoint" : ""}</td></tr>`)}</tbody>
-    </table></div>
+    </table><//>
     <details open><summary>Payload</summary><${Text} class="payload">${
       found.payload.text ?? JSON.stringify(found.payload, null, 2)}<//></details>
     <details><summary>Decisions (${found.decisions.length})</summary>

@@ -18,7 +18,7 @@ const DRAWN_MAX = 400;
 
 const kindOf = (by) => by.split(":")[0];
 
-// So many intervals as can be seen: neighbours of a kind are drawn as one where there are too many.
+// The intervals to draw: of more than DRAWN_MAX, neighbours of the same kind are merged, as they could not be told apart.
 function drawn(intervals) {
   if (intervals.length <= DRAWN_MAX) return intervals;
   const merged = [];

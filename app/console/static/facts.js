@@ -6,11 +6,11 @@ import { CATEGORIES, Fact, FactFields, noted } from "./fact.js";
 import { Options, TimeField, fromField, toField } from "./fields.js";
 import { Ask, More, Notice, Press, Unread, useLoaded } from "./parts.js";
 
-const VALIDITIES = { current: "what holds", past: "what held", all: "all" };
+const VALIDITIES = ["current", "past", "all"];
 const AT_FIRST = { category: "", validity: "current", at: null, words: "" };
 
 export function FactsView(props) {
-  if (!props.resourceId) return html`<p>This session is of no resource, and facts are known of a resource.</p>`;
+  if (!props.resourceId) return html`<p>This session belongs to no resource, and only resources have facts.</p>`;
   return html`<${Facts} ...${props} />`;
 }
 
@@ -22,7 +22,7 @@ function Facts({ name, resourceId, change, again, onCite }) {
   const [asking, setAsking] = useState(null);
   const { category, validity, at } = wanted;
   const words = wanted.words.trim().toLocaleLowerCase();
-  const isLooking = words !== ""; // the service looks for none, so all are read
+  const isLooking = words !== ""; // the service cannot search facts by words, so all are loaded
   const [found, error] = useLoaded(
     (signal) => some(path, { category, validity, at, limit: isLooking ? 500 : 50 }, isLooking ? 10 : pages, signal),
     [path, change, category, validity, at, pages, isLooking],
@@ -33,11 +33,11 @@ function Facts({ name, resourceId, change, again, onCite }) {
   const shown = found.items.filter((fact) => fact.text.toLocaleLowerCase().includes(words));
   return html`
     <${Filters} wanted=${wanted} onWant=${want} />
-    <div class="head"><p class="hint">What is known of ${resourceId} beyond a single session, the oldest note first.</p>
+    <div class="head"><p class="hint">Facts about ${resourceId} that outlive a session, oldest first.</p>
       ${mayChange() && html`<div class="buttons"><button onClick=${() => setAsking("add")}>Add</button>
         <${Press} class="danger" off=${!found.items.length} onClick=${() => setAsking("delete")}>Delete all<//></div>`}</div>
     ${error && html`<${Notice} kind="error">${error}<//>`}
-    ${shown.length === 0 && html`<p>${isNarrowed(wanted) ? "There is none." : `Nothing is known of ${resourceId} now.`}</p>`}
+    ${shown.length === 0 && html`<p>${isNarrowed(wanted) ? "No fact matches." : `There is no current fact about ${resourceId}.`}</p>`}
     ${Object.entries(CATEGORIES).map(([id, heading]) => {
       const those = shown.filter((fact) => fact.category === id);
       return those.length > 0 && html`<h2>${heading} <span class="tag">${those.length}${found.more && "+"}</span></h2>
@@ -50,13 +50,13 @@ function Facts({ name, resourceId, change, again, onCite }) {
         <${FactFields} session=${name} /><//>`}
     ${asking === "delete" && html`<${Ask} title=${`Delete all facts of ${resourceId}?`} does="Delete all" danger onClose=${() => setAsking(null)}
         onDo=${async () => (await call("DELETE", path), again())}>
-        <p>Also those that hold no longer, and whatever is filtered out. The sessions stay, and are not read again for facts.</p><//>`}
+        <p>Past facts and those that the filters hide are deleted too. The sessions stay, and are not read again for facts.</p><//>`}
   `;
 }
 
 const isNarrowed = ({ category, validity, at, words }) => category || validity !== "current" || at || words.trim();
 
-// The fact that another one names as what ended it: focused once it is there.
+// Focuses the fact that ended another one, once it is loaded.
 function useLed(found) {
   const [led, lead] = useState(null);
   const done = useRef(null);
@@ -75,6 +75,6 @@ const Filters = ({ wanted, onWant }) => html`<div class="filters" role="search" 
   <label>Category <select onChange=${(event) => onWant("category", event.target.value)}><option value="">any</option>
     <${Options} of=${Object.keys(CATEGORIES)} chosen=${wanted.category} /></select></label>
   <label>Show <select onChange=${(event) => onWant("validity", event.target.value)}>
-    <${Options} of=${Object.keys(VALIDITIES)} chosen=${wanted.validity} label=${(id) => VALIDITIES[id]} /></select></label>
+    <${Options} of=${VALIDITIES} chosen=${wanted.validity} /></select></label>
   <${TimeField} label="At (empty: now)" value=${toField(wanted.at)} onChange=${(event) => onWant("at", fromField(event.target.value))} />
 </div>`;

@@ -5,7 +5,7 @@ import { html } from "./html.js";
 export const Options = ({ of, chosen, label = (value) => value }) =>
   of.map((value) => html`<option value=${value} selected=${value === chosen}>${label(value)}</option>`);
 
-// In the reader's own zone, to the minute, as a field shows it.
+// A time as a field shows it: in the reader's time zone, to the minute.
 export function toField(text) {
   if (!text) return "";
   const at = new Date(text);
@@ -17,7 +17,7 @@ export const fromField = (value) => (value ? new Date(value).toISOString() : nul
 export const TimeField = ({ label, ...field }) => html`<label>${label}
   <input type="datetime-local" max="9999-12-31T23:59" ...${field} /></label>`;
 
-const SEQS_MAX = 1000; // the service takes fewer; a slip of the hand is not to fill the memory
+const SEQS_MAX = 1000; // above the service's limit; keeps a typing error from making a huge list
 
 export const SEQS = String.raw`\s*#?\d+(-\d+)?(\s*,\s*#?\d+(-\d+)?)*\s*`; // a pattern of `3, 5-7`
 

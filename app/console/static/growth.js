@@ -10,9 +10,9 @@ function versionAt(versions, seq) {
   return found;
 }
 
-// Tokens of the log at each of the `versions`, oldest first. `told` has those of versions that were looked at. Of the
-// others the notes tell, up to the first that was looked at; with too many notes to read, and later, it is that of the
-// one before.
+// Tokens of the log at each of the `versions`, oldest first. `told` has them for the versions seen while the page was
+// open. Before the first of these they are summed from the notes, if all notes were read (`isWhole`); any other version
+// has the tokens of the version before it.
 function logTokens(versions, { notes, isWhole, told }) {
   const change = new Map(); // by the version that made it
   const add = (version, tokens) => change.set(version, (change.get(version) ?? 0) + tokens);

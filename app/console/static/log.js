@@ -24,8 +24,8 @@ export function LogView({ name, memory, change, again, onCite }) {
   const { chosen, edit } = asking ?? {};
   const path = chosen && `${list(chosen.kind)}/${chosen.id}`;
   return html`
-    <p class="hint">Version ${memory.log.version}, ${count.format(memory.log.tokens)} tokens. A number leads to the messages a line cites.</p>
-    ${found.length === 0 && html`<p>Nothing is remembered yet.</p>`}
+    <p class="hint">Version ${memory.log.version}, ${count.format(memory.log.tokens)} tokens. The numbers link to the messages that a line cites.</p>
+    ${found.length === 0 && html`<p>There are no notes yet.</p>`}
     <ol class="log">${found.map((note) => html`<li key=${`${note.kind} ${note.id}`} class=${`note ${note.kind}`}>
       <div class="line"><b>${note.kind} ${note.id}</b>
         ${note.level && html`<span class="tag">level ${note.level}</span>`}
@@ -37,9 +37,9 @@ export function LogView({ name, memory, change, again, onCite }) {
     ${chosen && edit && html`<${Ask} title=${`Edit ${chosen.kind} ${chosen.id}`} does="Save" onClose=${close}
         onDo=${async (form) => (await call("PATCH", path, { body: { text: form.get("text") } }), again())}>
         <label>Lines <textarea name="text" rows="12" dir="auto" required>${chosen.text}</textarea></label>
-        <p class="hint">Makes one new version; the former stays in the past.</p><//>`}
+        <p class="hint">Saving makes a new version; past versions keep the old text.</p><//>`}
     ${chosen && !edit && html`<${Ask} title=${`Delete ${chosen.kind} ${chosen.id}?`} does="Delete" danger onClose=${close}
         onDo=${async () => (await call("DELETE", path), again())}>
-        <p>It leaves the log; its messages are not observed again.</p><//>`}
+        <p>It leaves the log, and its messages are not observed again. Past versions keep it.</p><//>`}
   `;
 }

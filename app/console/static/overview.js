@@ -2,15 +2,15 @@
 
 import { html, useState } from "./html.js";
 import { get, key } from "./api.js";
-import { Figure, Notice, ago, count, dollars, many, pageOf, short, useLooks, when, worded, zone } from "./parts.js";
-import { wanting } from "./wanting.js";
+import { Figure, Notice, Scroll, ago, count, dollars, many, pageOf, short, useLooks, when, worded, zone } from "./parts.js";
+import { attention } from "./attention.js";
 
-const KEPT_MAX = 120; // samples that the curve shows: ten minutes
+const KEPT_MAX = 120; // samples in the curve: ten minutes
 const AT_WORK = ["buffering", "observing", "reflecting"];
-const WAITS = ["due", ...AT_WORK, "backing_off", "stalled", "paused"]; // not "idle", which waits for nothing
+const WAITS = ["due", ...AT_WORK, "backing_off", "stalled", "paused"]; // not "idle": such a memory waits for nothing
 const WIDTH = 1000;
 
-const kept = []; // {at, tokens}: of this tab and its key, also while a session is shown
+const kept = []; // samples {at, tokens} of this tab and key, kept while a session is shown
 let keptFor = null;
 
 function keep(told) {
@@ -45,27 +45,27 @@ function waiting(told) {
 export function OverviewPage({ onStatus }) {
   const { told, ready, error } = useOverview();
   if (!told && !error) return html`<p aria-busy="true">Loading</p>`;
-  const items = wanting({ told, ready });
+  const items = attention({ told, ready });
   return html`
     <div class="head"><h1>Overview</h1>
       <span class=${`live ${error ? "" : "on"}`} role="status">${error ? "not live" : "live"}</span>
       <span class="hint right">${[ready.database, told && `${when(told.at)} ${zone(told.at)}`].filter(Boolean).join(" · ")}</span></div>
     ${error && error !== ready.error && html`<${Notice} kind="error">${error}<//>`}
-    ${(items.length > 0 || !error) && html`<${Wanting} items=${items} />`}
+    ${(items.length > 0 || !error) && html`<${Attention} items=${items} />`}
     ${told && html`<${Queue} told=${told} ready=${ready} onStatus=${onStatus} />
       <${Failing} causes=${told.failing} onStatus=${onStatus} />
       <${Process} process=${told.process} />`}
   `;
 }
 
-const Wanting = ({ items }) => items.length
-  ? html`<ul class="wanting" aria-label="What wants attention">
+const Attention = ({ items }) => items.length
+  ? html`<ul class="attention" aria-label="What needs attention">
       ${items.map((item) => html`<li class=${`notice ${item.kind}`}>${item.text}</li>`)}</ul>`
-  : html`<p class="notice" role="status">Nothing wants attention.</p>`;
+  : html`<p class="notice" role="status">Nothing needs attention.</p>`;
 
 function Queue({ told, ready, onStatus }) {
   const { memories, complete, late_seconds } = told.queue;
-  const more = complete ? "" : "+"; // no more than so many were looked at
+  const more = complete ? "" : "+"; // not all memories were counted
   const of = (...names) => memories.filter((each) => names.includes(each.status));
   const figure = (name, those, hint) => html`<${Figure} name=${name}
     value=${count.format(sum(those, (each) => each.memories)) + (those.length ? more : "")}
@@ -94,7 +94,7 @@ function Queue({ told, ready, onStatus }) {
 }
 
 function Spending({ spending }) {
-  if (!spending) return html`<${Figure} name="Spent today" value="not counted" hint="no cap is set" />`;
+  if (!spending) return html`<${Figure} name="Spent today" value="not counted" hint="no model is called, or no cap is set" />`;
   const { cap, tokens, cost_usd, unpriced_tokens } = spending.tenant;
   const inDollars = cap.cost_usd !== null;
   const share = Math.max(cap.tokens ? tokens / cap.tokens : 0, cap.cost_usd ? cost_usd / cap.cost_usd : 0);
@@ -135,7 +135,7 @@ function Standings({ memories, more, onStatus }) {
   </figure>`;
 }
 
-// What waits, by look: whether it grows or shrinks.
+// The waiting tokens over time, which tell whether the backlog grows.
 function Curve() {
   const most = Math.max(...kept.map((look) => look.tokens), 1);
   const at = (index) => (kept.length < 2 ? WIDTH : (index * WIDTH) / (kept.length - 1));
@@ -171,15 +171,15 @@ function Failing({ causes, onStatus }) {
           <button class="plain" onClick=${() => onStatus("backing_off")}>backing off</button>`}</p></li>`)}</ul>`;
 }
 
-const CIRCUITS = { closed: "calls pass", open: "stopped", half_open: "trying again" };
+const CIRCUITS = { closed: "calls pass", open: "stopped", half_open: "next call is a test" };
 
 function Process({ process }) {
-  if (!process) return html`<p class="hint">Models, the index and connections are told with an admin key.</p>`;
+  if (!process) return html`<p class="hint">Models, the index and connections are shown with an admin key.</p>`;
   const past = (seconds) => (seconds === null ? "never" : `${ago(seconds)} ago`);
   return html`<h2>Models</h2>
-    <p class="hint">As process ${process.name} sees them; ${process.connections.in_use} of its ${process.connections.max} connections
-      to the database in use, ${process.connections.waiting} wait for one.</p>
-    <div class="scroll models" role="region" aria-label="Table of models" tabindex="0"><table aria-label="Models">
+    <p class="hint">As seen by process ${process.name}; ${process.connections.in_use} of its ${process.connections.max} connections
+      to the database in use, ${many(process.connections.waiting, "task")} waiting for one.</p>
+    <${Scroll} label="Table of models" class="models"><table aria-label="Models">
       <thead><tr><th>Role</th><th>Model</th><th>State</th><th>Answered</th><th>Last error</th></tr></thead>
       <tbody>${process.roles.map((role) => html`<tr><td>${role.role}</td>
         <td>${[role.provider, role.model].filter(Boolean).join(" ")}${role.small_model && html`<br />small: ${role.small_model}`}</td>
@@ -187,5 +187,5 @@ function Process({ process }) {
           role.next_try_seconds ? `, next try in ${ago(role.next_try_seconds)}` : ""}</span>`}</td>
         <td>${role.circuit === null ? "" : past(role.answered_seconds)}</td>
         <td>${role.last_error && html`${worded(role.last_error)}, ${past(role.last_error_seconds)}`}</td></tr>`)}</tbody>
-    </table></div>`;
+    </table><//>`;
 }

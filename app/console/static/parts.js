@@ -12,7 +12,7 @@ const zoned = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 
 export const when = (text) => (text ? time.format(new Date(text)) : "");
 
-// Of all times that are shown: the reader's, while logs and caps go by UTC.
+// The time zone of all times on the page: the reader's, whereas logs and caps go by UTC.
 export const zone = (text) => zoned.formatToParts(new Date(text)).find(({ type }) => type === "timeZoneName").value;
 
 export function ago(seconds) {
@@ -26,17 +26,17 @@ export const Status = ({ of }) => html`<span class=${`status ${of}`}>${worded(of
 export const Notice = ({ kind = "info", children }) =>
   html`<p class=${`notice ${kind}`} role=${kind === "error" ? "alert" : "status"}>${children}</p>`;
 
-// In place of what is not loaded: why not, or that it is on its way.
+// Shown until something is loaded: that it is loading, or why it failed.
 export const Unread = ({ error }) => (error ? html`<${Notice} kind="error">${error}<//>` : html`<p aria-busy="true">Loading</p>`);
 
 export const Figure = ({ name, value, hint, children }) =>
   html`<div><dt>${name}</dt><dd>${value}</dd>${hint && html`<dd class="hint">${hint}</dd>`}${children}</div>`;
 
-// A button that does nothing for now. It keeps the focus of who pressed it, which `disabled` would give to the page.
+// A button that can be off. It then keeps the keyboard's focus, which a `disabled` button loses.
 export const Press = ({ off, onClick, children, ...more }) =>
   html`<button aria-disabled=${off ? "true" : undefined} onClick=${off ? undefined : onClick} ...${more}>${children}</button>`;
 
-// Asks for the next page of a list, of which `pages` are asked for. It stays after the last one, for who pressed it.
+// Loads the next page of a list, of which `pages` were requested. It stays, off, after the last page, to keep the focus.
 export const More = ({ more, pages, onClick }) => (more || pages > 1) && html`<${Press} off=${!more} onClick=${onClick}>More<//>`;
 
 export function KeyAsk({ wrong, onKey }) {
@@ -45,13 +45,13 @@ export function KeyAsk({ wrong, onKey }) {
     <h1>Daybook</h1>
     <label>Key <input type="password" autocomplete="off" required autofocus value=${given}
       onInput=${(event) => setGiven(event.target.value)} /></label>
-    <p class="hint">Kept in this tab until it is closed.</p>
-    ${wrong && html`<${Notice} kind="error">The service does not know this key.<//>`}
+    <p class="hint">An API key of the service, as daybook keys create prints it. It is kept in this tab until the tab is closed.</p>
+    ${wrong && html`<${Notice} kind="error">The key is not valid.<//>`}
     <button class="main">Open</button>
   </form>`;
 }
 
-// A modal dialog: closes by Escape, by its Cancel, and after `onDo` went well; the focus is then where it was.
+// A modal dialog: Escape, Cancel and a successful `onDo` close it; the focus then returns to where it was.
 export function Ask({ title, does, danger, onDo, onClose, children }) {
   const dialog = useRef();
   const [busy, setBusy] = useState(false);
@@ -84,14 +84,14 @@ export function Ask({ title, does, danger, onDo, onClose, children }) {
 
 const LOOK_MS = 5000;
 
-const passes = ({ status }) => status === 0 || status === 429 || status >= 500; // what was refused so may be answered later
+const passes = ({ status }) => status === 0 || status === 429 || status >= 500; // whether a later try may succeed
 
-// Calls `look` in 5 seconds, or later, once the page is seen.
+// Calls `look` in 5 seconds, or once the tab is visible after that.
 const later = (look, signal) =>
   setTimeout(() => signal.aborted || (document.hidden ? later(look, signal) : look()), LOOK_MS);
 
-// What `load` answers, loaded again when `keys` change, and after a failure that `mayPass`: the event it came with is told
-// once. The former stays while the next is on its way, unless it is gone.
+// The result of `load`, which runs again when `keys` change, and after a failure that `mayPass`, because the event that
+// led to it is not repeated. The former result stays while the next is loading, unless it is gone (404).
 export function useLoaded(load, keys, mayPass = passes) {
   const [state, setState] = useState({ value: null, error: null });
   useEffect(() => {
@@ -108,7 +108,7 @@ export function useLoaded(load, keys, mayPass = passes) {
   return [state.value, state.error];
 }
 
-// Calls `look` soon, and again 5 seconds after each answer while the page is seen: none is asked beside another.
+// Calls `look` soon, and again 5 seconds after each answer while the tab is visible, so that one request runs at a time.
 export function useLooks(look, keys, soonMs = 0) {
   useEffect(() => {
     const stop = new AbortController();
@@ -121,7 +121,7 @@ export function useLooks(look, keys, soonMs = 0) {
   }, keys);
 }
 
-// Whether the tab is. A browser keeps six connections to a host for all its tabs, and each stream takes one.
+// Whether the tab is visible. A browser opens six connections to a host for all its tabs, and each stream takes one.
 export function useSeen() {
   const [seen, setSeen] = useState(!document.hidden);
   useEffect(() => {
@@ -140,8 +140,8 @@ export const inTimeline = (name, from, to = from) => pageOf(name, from || to ? `
 
 export const isShared = (memory) => memory.scope === "resource";
 
-// Numbers `#12` and `#12-15` of a text as links to the messages they cite. In a shared memory they name a conversation,
-// as in `#chat-7:12`; those of others lead to these.
+// A text with its citations `#12` and `#12-15` as links to the messages. In a shared memory a citation names its session,
+// as in `#chat-7:12`, and may lead to another one.
 export function cited(text, onCite, { name, memory }) {
   const cite = isShared(memory) ? /(#[\w.:@~=+-]{1,200}:\d+(?:-\d+)?)/ : /(#\d+(?:-\d+)?)/;
   return text.split(cite).map((piece, index) => {
@@ -154,29 +154,41 @@ export function cited(text, onCite, { name, memory }) {
   });
 }
 
-// Which messages a note is of; of a reflection of several conversations where in the log it stands.
+// The messages that a note covers; of a reflection in a shared memory its places in the log.
 export function span(note, memory) {
   const range = `#${note.from_seq}-${note.to_seq}`;
   if (!isShared(memory)) return range;
   return note.level ? `places ${note.from_seq}-${note.to_seq}` : `${note.session} ${range}`;
 }
 
-const VAST = 20_000; // letters: more than any place of a text has room for
+const VAST = 20_000; // characters: more than fit on any screen
 
-// Text as it was written. Where it is longer than its place it is scrolled by keyboard too; where it is far longer it is
-// laid out once it is seen.
+// Lets the keyboard scroll an element that is larger than its box: gives it a place in the tab order only then.
+function useReachable(place, isOff = false) {
+  useEffect(() => {
+    if (isOff) return undefined;
+    const resized = new ResizeObserver(([{ target }]) => {
+      if (target.scrollHeight > target.clientHeight || target.scrollWidth > target.clientWidth) target.setAttribute("tabindex", "0");
+      else target.removeAttribute("tabindex");
+    });
+    resized.observe(place.current); // also when it becomes visible
+    return () => resized.disconnect();
+  });
+}
+
+// A part of the page that scrolls by itself where it does not fit, such as a wide table.
+export function Scroll({ label, children, ...more }) {
+  const place = useRef();
+  useReachable(place);
+  return html`<div ref=${place} role="region" aria-label=${label} ...${more} class=${`scroll ${more.class ?? ""}`}>${children}</div>`;
+}
+
+// Text as it was written. If it is longer than its box, it can be scrolled by keyboard too; if it is VAST, it is laid out
+// only when it becomes visible.
 export function Text({ children, ...more }) {
   const place = useRef();
   const isVast = typeof children === "string" && children.length > VAST;
-  useEffect(() => {
-    if (isVast) return undefined;
-    const resized = new ResizeObserver(([{ target }]) => {
-      if (target.scrollHeight > target.clientHeight) target.setAttribute("tabindex", "0");
-      else target.removeAttribute("tabindex");
-    });
-    resized.observe(place.current); // also when it is seen for the first time
-    return () => resized.disconnect();
-  });
+  useReachable(place, isVast);
   if (isVast) return html`<pre ...${more} class=${`vast ${more.class ?? ""}`} tabindex="0">${children}</pre>`;
   return html`<pre ref=${place} ...${more}>${children}</pre>`;
 }

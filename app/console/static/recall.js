@@ -11,9 +11,9 @@ const NEIGHBOURS = [0, 1, 2, 5];
 const LIMITS = [20, 100]; // the service's maximum is 100
 const score = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 
-let last = null; // the last search of this tab: who followed a hit and comes back finds it again
+let last = null; // the last search of this tab, restored when the reader comes back from a hit
 
-const never = () => false; // a search costs a call of a model, and is asked for again by its button
+const never = () => false; // a search may cost a model call: only its button repeats it
 
 const formerly = (name) => (last?.name === name && last.key === key.get() ? last.search : null);
 
@@ -82,9 +82,9 @@ function Form({ resourceId, search, onSearch }) {
 
 const Hit = ({ hit, name, onCite }) => html`<li class=${`note hit ${hit.kind} ${hit.role ?? ""}`}>
   <div class="line"><b>${hit.kind}</b> <span>${[hit.role, hit.name].filter(Boolean).join(" ")}</span>
-    ${hit.trust && hit.trust !== "user" && html`<span class="tag" title="Whose word it is">${hit.trust}</span>`}
+    ${hit.trust && hit.trust !== "user" && html`<span class="tag" title="Trust: whose word it is">${hit.trust}</span>`}
     ${hit.session ? html`<${Source} of=${hit.session} ...${hit} name=${name} onCite=${onCite} />`
-      : html`<a href=${pageOf(name, "facts")}>noted by hand</a>`}
+      : html`<a href=${pageOf(name, "facts")}>written by hand</a>`}
     <span class="right"><span title="Comparable within one answer only">score ${score.format(hit.score)}</span> · ${
       hit.kind === "fact" && "since "}${when(hit.created_at)}</span></div>
   <${Beside} those=${hit.neighbours.filter(({ seq }) => seq < hit.from_seq)} />

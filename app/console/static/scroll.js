@@ -6,7 +6,7 @@ const KEPT_MS = 100;
 
 export function keepScroll() {
   history.scrollRestoration = "manual";
-  let aim = null; // how far it was, while what was there is drawn and nobody moves on
+  let aim = null; // the position to restore, until the content is drawn or the reader scrolls
   let [drawn, still] = [null, null];
   const rest = () => (aim = null);
   const reach = () => aim !== null && scrollTo(0, aim);

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "./html.js";
 import { call, get, listen, mayChange, session } from "./api.js";
-import { Ask, Figure, Notice, Status, ago, count, dollars, inTimeline, many, pageOf, short, useLoaded, useSeen, when } from "./parts.js";
+import { Ask, Figure, Notice, Scroll, Status, ago, count, dollars, inTimeline, many, pageOf, short, useLoaded, useSeen, when } from "./parts.js";
 import { CoverageMap } from "./coverage.js";
 import { Timeline } from "./timeline.js";
 import { LogView } from "./log.js";
@@ -23,13 +23,13 @@ const VIEWS = {
 };
 const TOLD_MAX = 40;
 
-// A number that changes at each event (many at once are one change), and the last things told.
+// The newest events, whether their stream is live, and a number that changes with each burst of events.
 function useEvents(name) {
   const [told, setTold] = useState([]);
   const [live, setLive] = useState(false);
   const [change, setChange] = useState(0);
   const again = () => setChange((number) => number + 1);
-  const was = useRef(null); // the stream: live, away, or gone with its session
+  const was = useRef(null); // the state of the stream: live, away, or gone (the session was deleted)
   const seen = useSeen();
   useEffect(() => {
     if (!seen) return undefined;
@@ -37,7 +37,7 @@ function useEvents(name) {
     let timer = null;
     const onState = (state) => {
       setLive(state === "live");
-      // what came while it was away was told to nobody
+      // events were missed meanwhile
       if (was.current && state !== was.current && state !== "away") again();
       was.current = state;
     };
@@ -59,7 +59,7 @@ export function SessionPage({ name, tab, cite }) {
   }, [name, events.change]);
   const show = (from, to) => {
     const hash = inTimeline(name, from, to);
-    if (hash === location.hash) dispatchEvent(new Event("hashchange")); // asked again, as where it was not answered
+    if (hash === location.hash) dispatchEvent(new Event("hashchange")); // the same address: load again, as the last try may have failed
     else location.hash = hash;
   };
   const back = html`<a class="back" href="#/">All sessions</a>`;
@@ -90,17 +90,17 @@ function Head({ name, memory, about, events }) {
   const [done, setDone] = useState(null);
   const [asking, setAsking] = useState(null);
   const act = async (step) => {
-    setDone(null);
+    setDone({ kind: "info", text: `${step}: sent` });
     try {
       await call("POST", `${session(name)}/memory/${step}`);
-      setDone({ kind: "info", text: `${step}: asked for` });
+      setDone({ kind: "info", text: `${step}: requested` });
     } catch (problem) {
       setDone({ kind: "error", text: problem.message });
     }
     events.again();
   };
   const [spent, tokens] = ["cost_usd", "output_tokens"].map((what) => memory.usage.observer[what] + memory.usage.reflector[what]);
-  const isPriced = spent > 0 || !tokens; // a price that nobody knows is counted as nothing
+  const isPriced = spent > 0 || !tokens; // a call of unknown price counts as $0
   return html`
     <div class="head">
       <h1>${name}</h1> <${Status} of=${memory.status} />
@@ -124,32 +124,32 @@ function Head({ name, memory, about, events }) {
     ${memory.last_error && html`<${Notice} kind="error">
       ${memory.last_error.step}${memory.last_error.session && ` of ${memory.last_error.session}`}: ${memory.last_error.message}${
         memory.attempts > 0 && ` (attempt ${memory.attempts}${memory.next_attempt_at ? `, next ${when(memory.next_attempt_at)}` : ""})`}<//>`}
-    ${memory.coverage.gaps.length > 0 && html`<${Notice} kind="error">Messages that nothing covers:
+    ${memory.coverage.gaps.length > 0 && html`<${Notice} kind="error">Messages that no note covers and no context shows:
       ${memory.coverage.gaps.map((gap) => `#${gap.from}-${gap.to}`).join(", ")}<//>`}
-    <dl class="figures">
+    <${Scroll} label="Figures" class="row"><dl class="figures">
       <${Figure} name="Messages" value=${count.format(memory.cursor.last_seq)} />
       <${Figure} name="Waiting" value=${`${short.format(memory.pending.tokens)} / ${short.format(memory.thresholds.observe_at)}`}
         hint=${waiting(memory)} />
       <${Figure} name="Log" value=${short.format(memory.log.tokens)}
         hint=${`tokens in ${many(memory.log.observations, "observation")}, ${many(memory.log.reflections, "reflection")}; version ${memory.log.version}`} />
       <${Figure} name="Compression" value=${memory.compression.ratio ? `${memory.compression.ratio} x` : "none yet"}
-        hint=${`${short.format(memory.compression.source_tokens)} tokens told in ${short.format(memory.compression.log_tokens)}`} />
-      <${Figure} name="Ahead" value=${count.format(memory.buffered.observations)}
-        hint=${`observed ahead, ${short.format(memory.buffered.message_tokens)} message tokens`} />
+        hint=${memory.compression.ratio && `${short.format(memory.compression.source_tokens)} tokens in ${short.format(memory.compression.log_tokens)}`} />
+      <${Figure} name="Buffered" value=${count.format(memory.buffered.observations)}
+        hint=${`${memory.buffered.observations === 1 ? "observation" : "observations"} made ahead, of ${short.format(memory.buffered.message_tokens)} tokens`} />
       <${Figure} name="Spent" value=${isPriced ? dollars.format(spent) : "not known"}
-        hint=${`${many(memory.usage.observer.calls + memory.usage.reflector.calls, "call")}, now of ${[...new Set([memory.observer, memory.reflector])].join(", ")}`} />
-      <${Figure} name="Cache hits" value=${memory.usage.actor.cache_hit_ratio === null ? "not told"
+        hint=${`${many(memory.usage.observer.calls + memory.usage.reflector.calls, "call")}, now by ${[...new Set([memory.observer, memory.reflector])].join(", ")}`} />
+      <${Figure} name="Cache hits" value=${memory.usage.actor.cache_hit_ratio === null ? "unknown"
         : `${Math.round(memory.usage.actor.cache_hit_ratio * 100)} %`} hint=${`the agent's, in ${many(memory.usage.actor.turns, "turn")}`} />
-    </dl>
+    </dl><//>
     ${memory.current_task && html`<p class="task"><b>Current task</b> <bdi>${memory.current_task}</bdi></p>`}
     <details class="told"><summary>Events (${events.told.length})</summary>
-      ${events.told.length === 0 && html`<p class="hint">None came while this page was open.</p>`}
+      ${events.told.length === 0 && html`<p class="hint">None since this page was opened.</p>`}
       <ol>${events.told.map((event) => html`<li><b>${event.name}</b> ${when(event.data.at)} ${told(event.data)}</li>`)}</ol>
     </details>
   `;
 }
 
-// What waits: in a shared memory the tokens are those of all its sessions, the messages are of this one.
+// The hint of Waiting: in a shared memory its tokens are those of all sessions, the messages are this session's.
 function waiting({ scope, pending: { messages, seconds } }) {
   const age = messages > 0 ? `, ${ago(seconds)} old` : "";
   const where = scope === "resource" ? "tokens of all its sessions; here " : "tokens in ";

@@ -30,7 +30,7 @@ export function SessionList({ chosen, status, onStatus }) {
     ${!found.loaded && html`<p class="hint" aria-busy="true">Loading</p>`}
     ${found.error && html`<${Notice} kind="error">${found.error}<//>`}
     ${found.loaded && !found.items.length && !found.error &&
-      html`<p class="hint">${found.more ? "None so far." : search || status ? "There is none." : "There is no session yet."}</p>`}
+      html`<p class="hint">${found.more ? "None so far." : search || status ? "No session matches." : "There is no session yet: a first message creates one."}</p>`}
     <ul class="sessions">${found.items.map((item) => html`<${Item} key=${item.session} item=${item} chosen=${item.session === chosen} />`)}</ul>
     <${More} more=${found.more} pages=${pages} onClick=${() => setPages(pages + 1)} />
   `;
@@ -40,6 +40,6 @@ const Item = ({ item, chosen }) => html`<li>
   <a href=${pageOf(item.session)} aria-current=${chosen ? "page" : undefined}>
     <span class="key">${item.session}</span> <${Status} of=${item.memory.status} />
     <span class="hint">${short.format(item.last_seq)} ${item.last_seq === 1 ? "message" : "messages"} · lag ${short.format(item.memory.pending_tokens)} tokens
-      ${item.memory.pending_tokens > 0 && html` · ${ago(item.memory.pending_seconds)}`}</span>
+      ${item.memory.pending_tokens > 0 && html` for ${ago(item.memory.pending_seconds)}`}</span>
     ${item.memory.last_error && html`<span class="wrong">${item.memory.last_error.message}</span>`}
   </a></li>`;

@@ -21,7 +21,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
       const query = { order: "desc", limit: PAGE, before_seq: before };
       const page = await get(`${path}/messages`, query, signal);
       if (!(page.items.at(-1)?.seq > asked.with)) return { messages: page.items, older: page.next_cursor !== null, cite };
-      const onward = { order: "asc", limit: PAGE, after_seq: asked.with - 1 }; // large messages filled the page before it
+      const onward = { order: "asc", limit: PAGE, after_seq: asked.with - 1 }; // large messages filled the page before the cited one
       const { items } = await get(`${path}/messages`, onward, signal);
       return { messages: items.reverse(), older: asked.with > 1, cite };
     },
@@ -33,7 +33,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
     const [observations, reflections] = await Promise.all(lists);
     return { observations: observations.flat(), reflections: reflections.flat() };
   }, [name, change]);
-  const led = useRef(null); // to what was cited, once: who has gone on since is not taken back by what comes
+  const led = useRef(null); // the citation that was focused: updates do not bring back a reader who has moved on
   useEffect(() => {
     if (!isCited || cite === led.current || found?.cite !== cite) return;
     led.current = cite;
@@ -41,7 +41,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   }, [cite, found]);
   if (!found) return html`<${Unread} error=${error} />`;
   const { messages, older } = found;
-  if (memory.cursor.last_seq === 0) return html`<p class="hint">There is no message yet.</p>`;
+  if (memory.cursor.last_seq === 0) return html`<p class="hint">There is no message yet: POST /sessions/${name}/messages appends the first.</p>`;
   const newest = messages[0]?.seq ?? 0;
   const oldest = messages.at(-1)?.seq ?? 0;
   const isComing = found.cite !== cite && !error;
@@ -65,13 +65,13 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   `;
 }
 
-// Before which message the page ends, and which one is on it: of cited ones the first, in its middle.
+// The page to load: it ends before message `before`, and `with` must be on it. Cited messages begin in its middle.
 function pageWith({ from, to }) {
   if (from === null) return { before: to && to + 1 };
   return { before: from + (to === null ? PAGE : 1 + PAGE / 2), with: from };
 }
 
-// To a message by its number: of thousands it is many pages away, and the coverage map is for the mouse.
+// Goes to a message by its number: it may be many pages away, and the coverage map works by mouse only.
 function Leap({ last, onCite }) {
   const leap = (event) => {
     event.preventDefault();
@@ -99,8 +99,8 @@ function Notes({ name, memory, notes, oldest, newest, onCite }) {
   </ol>`;
 }
 
-// Of what is drawn only what came since is asked for. The notes that have left the log are many, so they are read once:
-// how large the log has become since then is told with the memory.
+// Loads only what is newer than the drawing. There are many notes that have left the log, so notes are loaded once; later
+// sizes of the log come with the memory.
 function Growth({ name, memory, change }) {
   const drawn = useRef([]);
   const known = useRef(new Map()); // versions by their number
@@ -117,7 +117,7 @@ function Growth({ name, memory, change }) {
       const query = { order: after ? "asc" : "desc", after_seq: after, limit: 500 };
       const { items: more } = await some(`${session(name)}/messages`, query, CHART_MESSAGES / 500, signal);
       const newer = await versionsSince(name, known.current, signal);
-      if (signal.aborted) return null; // the next look asks for these too
+      if (signal.aborted) return null; // the next load includes these
       for (const version of newer) known.current.set(version.version, version);
       const came = (after ? more : more.reverse()).map(({ seq, tokens }) => ({ seq, tokens }));
       drawn.current = [...drawn.current, ...came].slice(-CHART_MESSAGES);
@@ -130,14 +130,14 @@ function Growth({ name, memory, change }) {
     [found, former, memory.log.version],
   );
   const isComing = !series && !error && !formerError && memory.cursor.last_seq > 1;
-  if (isComing) return html`<figure class="chart" aria-busy="true"></figure>`; // in its place: it is not to move what is read
+  if (isComing) return html`<figure class="chart" aria-busy="true"></figure>`; // keeps the chart's place free, so that the text below does not jump
   if (!series || series.seqs.length < 2) return null;
-  return html`<figure class="chart"><figcaption>Tokens by message: what was said${
-    series.seqs[0] > 1 ? ` from #${series.seqs[0]} on` : ""}, the log, and (context) the log with the messages shown beside it, of which a call sees what fits its budgets</figcaption>
+  return html`<figure class="chart"><figcaption>Tokens after each message. Raw: all messages${
+    series.seqs[0] > 1 ? ` from #${series.seqs[0]} on` : ""}; log: the notes; context: the notes and the messages beside them, before a budget cuts them</figcaption>
     <${Chart} series=${series} /></figure>`;
 }
 
-// The versions that are not known yet; of very many the newest.
+// The versions that are not known yet, up to the newest VERSIONS_MAX.
 async function versionsSince(name, known, signal) {
   const found = [];
   let cursor = null;

@@ -19,7 +19,7 @@ export function VersionsView({ name, memory, change, onCite }) {
     [name, version],
   );
   if (error && !versions) return html`<${Notice} kind="error">${error}<//>`;
-  if (newest === 0) return html`<p class="hint">The log has no version yet.</p>`;
+  if (newest === 0) return html`<p class="hint">The log has no version yet: nothing was observed.</p>`;
   const told = versions?.find((each) => each.version === version);
   return html`
     <div class="slider"><label for="version">Version</label>
@@ -49,5 +49,5 @@ function Diff({ diff }) {
         <span class="right">#${change.from_seq}-${change.to_seq} · ${count.format(change.tokens)} tokens</span></div>
       <details><summary>Text</summary><${Text}>${change.text}<//></details></li>`)}</ul>
     ${left.length > 0 && html`<p class="hint">No longer shown as messages: ${ranges(left)}</p>`}
-    ${entered.length > 0 && html`<p class="hint">Shown as messages again, or new: ${ranges(entered)}</p>`}`;
+    ${entered.length > 0 && html`<p class="hint">Now shown as messages: ${ranges(entered)}</p>`}`;
 }

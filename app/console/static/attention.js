@@ -1,11 +1,11 @@
-// Finds what in the overview needs an operator's attention, the worst first, each in one sentence. Pure.
+// Finds what in the overview needs an operator's attention, worst first, each with what to do. Pure.
 
 import { ago, many, worded } from "./parts.js";
 
-const LATE_SECONDS = 60; // due work begins within the sweep's few seconds if workers are free
+const LATE_SECONDS = 60; // due work starts within a few seconds if a worker is free
 const memories = (number) => many(number, "memory", "memories");
 
-// Roles by the circuit that is open: several stand behind that of their provider.
+// Roles by their provider's open circuit, which several may share.
 function stopped(roles) {
   const found = new Map();
   for (const { role, provider, circuit, failures, last_error } of roles) {
@@ -16,7 +16,7 @@ function stopped(roles) {
   return found;
 }
 
-export function wanting({ told, ready }) {
+export function attention({ told, ready }) {
   const items = [];
   const wrong = (text) => items.push({ kind: "error", text });
   const note = (text) => items.push({ kind: "info", text });
@@ -24,19 +24,19 @@ export function wanting({ told, ready }) {
   if (!told) return items;
   const of = (status) => told.queue.memories.find((each) => each.status === status);
   const stalled = of("stalled");
-  if (stalled) wrong(`${memories(stalled.memories)} stalled: tried every 10 minutes until the cause is mended. Contexts still have the notes there are, and the messages.`);
+  if (stalled) wrong(`${memories(stalled.memories)} stalled, and tried every 10 minutes. Fix the cause shown below, then press Redrive on a session's page, or run daybook doctor --redrive. Contexts still show the existing notes and the messages.`);
   for (const [about, roles] of stopped(told.process?.roles ?? [])) wrong(`Calls of ${roles.join(", ")} to ${about}.`);
   if (told.queue.late_seconds > LATE_SECONDS)
-    wrong(`Work has been due for ${ago(told.queue.late_seconds)} and is not begun: no worker is there, or all are busy.`);
+    wrong(`Work has been due for ${ago(told.queue.late_seconds)} and has not started: no worker runs, or all are busy.`);
   const pool = told.process?.connections;
-  if (pool?.waiting && pool.in_use >= pool.max) // else it is being taken
-    wrong(`All ${pool.max} connections to the database are in use, and ${pool.waiting} wait for one.`);
+  if (pool?.waiting && pool.in_use >= pool.max) // otherwise a free one is just being taken
+    wrong(`All ${pool.max} connections to the database are in use, and ${many(pool.waiting, "task")} waiting: see DAYBOOK_POOL__MAX.`);
   const failing = of("backing_off");
   if (failing) note(`${memories(failing.memories)} failed and will be tried again soon.`);
   const paused = of("paused");
-  if (paused) note(`${memories(paused.memories)} paused until a cap on cost allows more, at the latest on the next UTC day.`);
+  if (paused) note(`${memories(paused.memories)} paused by a spending cap, at the latest until the next UTC day.`);
   if (told.spending && told.spending.rung !== "full" && !paused)
-    note(`The cap on cost of today is near: ${worded(told.spending.rung)}.`);
-  if (!told.queue.complete) note("More wait than were looked at: the numbers with a + are the least there are.");
+    note(`Today's spending cap is near: ${worded(told.spending.rung)}.`);
+  if (!told.queue.complete) note("Not all waiting memories were counted: a number with a + is a lower bound.");
   return items;
 }
