@@ -29,6 +29,7 @@ CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, whic
 IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"
 LOG_VERBOSITY = "SELECT current_setting('log_error_verbosity')"
 TROUBLED_MAX = 20  # memories listed by name
+NO_START = "fix this first: the service does not start with it"
 MOUNT = "mount it; if it is a new store, the service marks it when it starts"
 PROBE = ModelRequest(system="Answer with the word OK.", prompt="Are you there?", max_output_tokens=64)
 
@@ -146,7 +147,7 @@ async def _objects(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding(check=check, verdict=Verdict.WARNING, detail=str(error), advice=MOUNT)
         return
     except StartError as error:
-        yield Finding(check=check, verdict=Verdict.WRONG, detail=str(error), advice="fix this: the service does not start with it")
+        yield Finding(check=check, verdict=Verdict.WRONG, detail=str(error), advice=NO_START)
         return
     if objects is None:
         return
@@ -168,7 +169,7 @@ async def _rates(settings: Settings) -> AsyncIterator[Finding]:
     try:
         rates = Rates(configured(RateConfig, settings.rates))
     except StartError as error:
-        yield Finding(check=check, verdict=Verdict.WRONG, detail=str(error), advice="fix this: the service does not start with it")
+        yield Finding(check=check, verdict=Verdict.WRONG, detail=str(error), advice=NO_START)
         return
     limited = settings.rates.per_minute > 0
     trouble = await rates.trouble() if limited else None
@@ -205,7 +206,7 @@ async def _models(settings: Settings) -> AsyncIterator[Finding]:
     try:
         chosen, roles = chosen_models(settings), build_roles(settings)
     except StartError as error:
-        yield Finding(check="models", verdict=Verdict.WRONG, detail=str(error), advice="fix this: the service does not start with it")
+        yield Finding(check="models", verdict=Verdict.WRONG, detail=str(error), advice=NO_START)
         return
     if Provider.EXTRACTIVE in {chosen.observer.provider, chosen.reflector.provider}:
         advice = "set ANTHROPIC_API_KEY or OPENAI_API_KEY to use a model"
@@ -237,6 +238,6 @@ async def _answers(call: Awaitable[object], name: str) -> Finding:
     try:
         await call
     except ModelError as error:
-        advice = "check its key and its address" if not error.retryable else "try again; appends and contexts still work"
+        advice = "check its key and its address" if not error.retryable else "try again; all else still works"
         return Finding(check=name, verdict=Verdict.WRONG, detail=f"{error.kind}: {error}", advice=advice)
     return Finding(check=name, verdict=Verdict.OK, detail="answers")
