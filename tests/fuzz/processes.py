@@ -15,7 +15,7 @@ from app.kit.clock import SystemClock
 from app.kit.db import Database
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED
-from app.main import create_app, provide_services
+from app.main import create_app
 from app.memory.changing.retaining import Retaining, RetainingConfig
 from app.memory.changing.retaining_store import RetainingStore
 from app.memory.charging import Charging
@@ -27,6 +27,7 @@ from app.memory.spending_store import SpendingStore
 from app.recall import index_store
 from app.redaction.model import OFF
 from app.roles import Roles
+from app.services import provide_services
 from app.sessions.metrics import SessionMetrics
 from app.setting_groups import ContextSettings, EngineSettings, HttpSettings
 from app.settings import Settings

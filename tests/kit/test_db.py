@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from app.kit.db import OWN_TYPES_END, Database, DatabaseConfig, _Connection, _prepare, is_away
+from app.kit.db import Database, DatabaseConfig, is_away
 from app.kit.errors import StartError
 
 SESSIONS = "SELECT count(*) FROM sessions"
@@ -78,26 +78,3 @@ async def test_a_snapshot_only_reads(database: Database) -> None:
     with pytest.raises(asyncpg.ReadOnlySQLTransactionError):
         async with database.snapshot() as tx:
             await tx.execute(CREATED)
-
-
-async def test_of_postgres_s_own_types_the_server_is_asked_once_in_a_process(database_url: str) -> None:
-    for _ in range(2):
-        asked: list[str] = []
-        connection = await asyncpg.connect(database_url, connection_class=_Connection)
-        with connection.query_logger(lambda record, asked=asked: asked.append(record.query)):
-            await _prepare(connection)
-        assert await connection.fetchval("SELECT $1::jsonb[]", [{"a": 1}, {}]) == [{"a": 1}, {}]
-        assert await connection.fetchval("SELECT $1::uuid[]", []) == []
-        await connection.close()
-    assert [query.strip(" ;").split()[0] for query in asked] == ["BEGIN", "ROLLBACK"]
-
-
-async def test_of_a_type_that_somebody_made_each_connection_asks(database_url: str) -> None:
-    """Its number may be another's in another database, or after it was dropped."""
-    for name, values in (("mood", ["glad"]), ("size", ["wide"])):
-        connection = await asyncpg.connect(database_url, connection_class=_Connection)
-        await connection.execute(f"CREATE TYPE {name} AS ENUM ('{values[0]}')")
-        assert await connection.fetchval(f"SELECT ARRAY['{values[0]}']::{name}[]") == values
-        await connection.execute(f"DROP TYPE {name}")
-        await connection.close()
-    assert all(max(of) < OWN_TYPES_END for of in _Connection._own_types)
