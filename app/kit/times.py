@@ -13,7 +13,7 @@ TIME_MIN, TIME_MAX = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinf
 _DATE = lazy_pattern(r"\d{4}-\d\d-\d\d")
 # In a query, a plus that is not escaped as %2B is read as a space: a space before an offset must have been a plus.
 _LOST_PLUS = lazy_pattern(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) (\d\d(?::?\d\d)?)")
-_HOURS_ALONE = lazy_pattern(r".*[Tt ].*[+-]\d\d")  # an offset as Postgres prints it
+_HOURS_ALONE = lazy_pattern(r".{10}[Tt ].*[+-]\d\d")  # an offset as Postgres prints it
 
 
 def _dated(value: Any) -> Any:
