@@ -27,9 +27,9 @@ _ELEMENTS: Final = "observation|item|entry|note|fact|event|memory|date|li"
 _LIST: Final = lazy_pattern(r"(?:^|\n)[ \t]*(?:[*+•-]|[0-9]{1,3}[.)]) ")
 _AROUND_ELEMENTS: Final = lazy_pattern(r"(?:^|(?<=\n))[ \t]*</?(?:ul|ol|list)>[ \t]*(?=\n|$)", re.IGNORECASE)
 _ELEMENT: Final = lazy_pattern(rf"<(?P<closes>/?)(?P<name>{_ELEMENTS})(?P<attributes>\s[^<>]*)?>", re.IGNORECASE)
-_CHILD: Final = lazy_pattern(r"\s*<([a-z][\w-]*)(?:\s[^<>]*)?>([^<>]*)</\1\s*>\s*", re.IGNORECASE)
+_CHILD: Final = lazy_pattern(r"<([a-z][\w-]*)(?:\s[^<>]*)?>([^<>]*)</\1\s*>", re.IGNORECASE)
 _STYLE: Final = lazy_pattern("</?(?:b|strong|em|i)>", re.IGNORECASE)
-_ATTRIBUTE: Final = lazy_pattern(r"[\w-]+\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ATTRIBUTE: Final = lazy_pattern(r"=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _BULLET_SIGNS: Final = " \t*+-•"
 _LINE_BREAK: Final = lazy_pattern(r"(?<!<br>)(?<!<br/>)(?:<br/?>)++[^\S\n]*(?=\n|$|</)", re.IGNORECASE)
 
@@ -38,7 +38,7 @@ _BETWEEN_CELLS: Final = lazy_pattern(r"(?<!\\)\|")
 _RULE_OF_TABLE: Final = lazy_pattern(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*")
 
 # JSON from the start of a line to the end of one; each object of an array may be on a line of its own.
-_JSON_BEGINS: Final = lazy_pattern(r"(?:^|\n|>)\s*(?=[{\[])(\[(?=\s*[\"{\[\]])|\{(?=\s*[\"}]))")
+_JSON_BEGINS: Final = lazy_pattern(r"(?:^|\n|>)[^\S\n]*(?=[{\[])(\[(?=\s*[\"{\[\]])|\{(?=\s*[\"}]))")
 _JSON_ENDS: Final = lazy_pattern(r"[ \t]*,?[ \t]*(?=\n|$|<)")
 
 _CITES: Final = lazy_pattern(r"[(\[]?#[0-9].*")
