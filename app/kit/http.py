@@ -1,17 +1,17 @@
 """Middleware of every request: its id, its limits, its log line, the headers of its answer, CORS."""
 
 import time
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from secrets import token_hex
 from typing import Any
 
 import structlog
 from anyio import BrokenResourceError
 from fastapi import FastAPI
 from opentelemetry.trace import Tracer
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
@@ -111,8 +111,7 @@ class Gate:
             nonlocal status, answered
             if message["type"] == "http.response.start":
                 status, answered = message["status"], time.perf_counter()
-                MutableHeaders(scope=message)["X-Request-Id"] = request_id
-                message["headers"] = secured([*message["headers"], *more])
+                message["headers"] = secured([*message["headers"], *more, (b"x-request-id", request_id.encode())])
             await send(message)
 
         async def noticed() -> Message:
@@ -250,7 +249,7 @@ def _cross_origin(origins: Sequence[str]) -> dict[str, Any]:
 
 def _request_id(headers: Headers) -> str:
     given = headers.get("x-request-id", "")
-    return given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+    return given if _REQUEST_ID.fullmatch(given) else token_hex(16)
 
 
 def declared_bytes(headers: Headers) -> int | None:

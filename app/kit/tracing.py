@@ -5,7 +5,7 @@ duration, sizes and outcome, and no content: neither a path, which may have a qu
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from threading import Thread
@@ -19,6 +19,7 @@ from structlog.typing import EventDict, WrappedLogger
 from app.kit.errors import StartError
 
 UNTRACED: Tracer = NoOpTracer()
+NO_SPAN: AbstractContextManager[Span] = nullcontext(INVALID_SPAN)  # a new one for each request would cost more
 SERVICE = "daybook"
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
@@ -69,7 +70,6 @@ def _exporting(version: str) -> Tracing:
     return Tracing(provider.get_tracer(SERVICE, version), close)
 
 
-@contextmanager
 def traced(
     tracer: Tracer,
     name: str,
@@ -79,11 +79,23 @@ def traced(
     links: Sequence[Link] = (),
     start_time: int | None = None,
     attributes: Mapping[str, AttributeValue] | None = None,
-) -> Iterator[Span]:
+) -> AbstractContextManager[Span]:
     """A span, child of ``parent`` or else of the current one; ``start_time`` in epoch nanoseconds."""
     if tracer is UNTRACED:
-        yield INVALID_SPAN
-        return
+        return NO_SPAN
+    return _span(tracer, name, kind, parent, links, start_time, attributes)
+
+
+@contextmanager
+def _span(
+    tracer: Tracer,
+    name: str,
+    kind: SpanKind,
+    parent: Context | None,
+    links: Sequence[Link],
+    start_time: int | None,
+    attributes: Mapping[str, AttributeValue] | None,
+) -> Iterator[Span]:
     with tracer.start_as_current_span(
         name,
         context=parent,
@@ -102,34 +114,30 @@ def traced(
             raise
 
 
-@contextmanager
-def traced_request(tracer: Tracer, method: str, headers: Mapping[str, str]) -> Iterator[Span]:
+def traced_request(tracer: Tracer, method: str, headers: Mapping[str, str]) -> AbstractContextManager[Span]:
     """The span of a request, child of the caller's if its headers name one, else of the current one."""
     if tracer is UNTRACED:
-        yield INVALID_SPAN
-        return
-    parent = propagate.extract(headers, context.get_current())
-    with traced(tracer, method, kind=SpanKind.SERVER, parent=parent) as going:
-        yield going
+        return NO_SPAN
+    return traced(tracer, method, kind=SpanKind.SERVER, parent=propagate.extract(headers, context.get_current()))
 
 
 def tell_answer(going: Span, *, method: str, route: str, status: int) -> None:
     """Set the name, attributes and status of a request's span, by the semantic conventions for HTTP."""
+    if going is INVALID_SPAN:
+        return
     going.update_name(f"{method} {route}")
     going.set_attributes({"http.request.method": method, "http.route": route, "http.response.status_code": status})
     if status >= ERRORS_FROM:
         going.set_status(StatusCode.ERROR)
 
 
-@contextmanager
 def traced_work(
     tracer: Tracer, name: str, *, start_time: int, attributes: Mapping[str, AttributeValue]
-) -> Iterator[Span]:
+) -> AbstractContextManager[Span]:
     """The root span of a new trace, linked to the request that woke the work, if one did."""
     waker = trace.get_current_span().get_span_context()
     links = [Link(waker)] if waker.is_valid else []
-    with traced(tracer, name, parent=Context(), links=links, start_time=start_time, attributes=attributes) as going:
-        yield going
+    return traced(tracer, name, parent=Context(), links=links, start_time=start_time, attributes=attributes)
 
 
 def add_trace(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
