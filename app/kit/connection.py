@@ -66,6 +66,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._has_too_much_head = False
         self._deadline: asyncio.TimerHandle | None = None
+        self._awaited_seconds: float | None = None  # for what is not whole; a request in one piece needs no timer
         self._reading: asyncio.TimerHandle | None = None
         self._is_leaving = False
         age = limits.connection_seconds * random.uniform(0.5, 1)  # noqa: S311 - spreads connections that began at once
@@ -90,11 +91,13 @@ class BoundedProtocol(HttpToolsProtocol):
             self._head_bytes += len(data)
             if self._head_bytes > self._limits.head_bytes_max:
                 self._refuse_head()
+        if self._awaited_seconds is not None:
+            self._within(self._awaited_seconds)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._in_head, self._head_bytes = True, 0
-        self._within(self._limits.head_seconds)
+        self._awaited_seconds = self._limits.head_seconds
 
     def on_headers_complete(self) -> None:
         self._in_head = False
@@ -102,7 +105,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if len(self.headers) > self._limits.headers_max or size > self._limits.head_bytes_max:
             self._has_too_much_head = True
             raise _TooMuchHead
-        self._within(self._limits.body_seconds)
+        self._awaited_seconds = self._limits.body_seconds
         super().on_headers_complete()
         if self._is_leaving or self.loop.time() >= self._last_from:
             self.cycle.keep_alive = False
@@ -165,6 +168,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._deadline = self.loop.call_later(seconds, self._too_slow, seconds)
 
     def _in_time(self) -> None:
+        self._awaited_seconds = None
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

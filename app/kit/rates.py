@@ -6,6 +6,7 @@ per request. While that Redis is away no request is refused.
 
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import structlog
@@ -45,6 +46,7 @@ class Rates:
     def __init__(self, config: RateConfig) -> None:
         self._per_minute = config.per_minute
         self._item = RateLimitItemPerMinute(max(1, config.per_minute))
+        self._window = lru_cache(self._item.key_for)
         self._storage = _storage(config.redis_url)
         self._policy = f'"key";q={config.per_minute};w={WINDOW_SECONDS}'.encode()
 
@@ -78,7 +80,7 @@ class Rates:
 
     async def _count(self, key: str) -> tuple[int, float]:
         """The requests in this window including this one, and its end in epoch seconds. Raises StorageError."""
-        window = self._item.key_for(key)
+        window = self._window(key)
         # As the library's fixed window does, but that reads the count twice.
         spent = await self._storage.incr(window, self._item.get_expiry())
         return spent, await self._storage.get_expiry(window)
