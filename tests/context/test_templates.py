@@ -128,7 +128,7 @@ async def test_knowledge_and_messages_are_no_templates(stocked: Service) -> None
 
 async def test_an_artifact_that_was_deleted_has_no_value(stocked: Service) -> None:
     assert (await stocked.client.delete("/sessions/s1/artifacts/notes.md")).status_code == 200
-    assert missing(await ask(stocked, "{artifact.notes.md}")) == [("/system", no_value("artifact.notes.md"))]
+    assert missing(await ask(stocked, "{artifact.notes.md}")) == [("/system/0", no_value("artifact.notes.md"))]
 
 
 async def test_an_artifact_that_is_not_a_text_or_too_large_a_one_is_refused(stocked: Service) -> None:
