@@ -385,6 +385,7 @@ async def test_a_deletion_takes_every_version_and_no_number_comes_back(session: 
     assert (await session.client.delete(REPORT)).json()["deleted"] == 0
     assert (await put(session, b"2")).json()["version"] == 3
     assert (await read(session)).content == b"2"
+    assert [item["version"] for item in (await session.get(f"{REPORT}/versions"))["items"]] == [3]
 
 
 async def test_nothing_of_a_deleted_one_stays_but_its_name_and_number_until_the_session_goes(session: Service) -> None:
