@@ -354,6 +354,9 @@ async def test_what_no_observer_was_shown_takes_no_note_with_it(service: Service
 async def test_erasing_again_is_answered_the_same_and_changes_nothing(service: Service) -> None:
     await observed(service)
     await erase(service)
+    await rest(service)
+    body = {"up_to_seq": 4, "summary": "Ana has moved."}  # which nobody wrote with the message in view
+    assert (await service.client.post("/sessions/s1/compact", json=body)).status_code == 200
     before = await rest(service)
     receipt = await erase(service)
     assert (receipt["seq"], set(receipt["rows"].values()), receipt["rebuilding"]) == (3, {0}, False)
@@ -555,6 +558,17 @@ async def test_what_a_branch_said_itself_under_the_same_id_and_number_stays_thou
     assert (await erase(service, message="m-2"))["sessions"] == ["s1"]
     for key in ("child", "grandchild"):
         assert FACTS[3] in str((await service.get(f"/sessions/{key}/messages"))["items"])
+
+
+async def test_a_session_that_only_passes_for_a_branch_keeps_what_it_said(service: Service, database_url: str) -> None:
+    """As one may of whose parent only the key is left, which another session has now."""
+    for key in ("s1", "s2"):
+        await say(service, FACTS[2], key, id="m-1")
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE sessions SET branched_from = 's1', branched_at_seq = 1 WHERE key = 's2'")
+    await connection.close()
+    assert (await erase(service, message="m-1"))["sessions"] == ["s1"]
+    assert SECRET in str((await service.get("/sessions/s2/messages"))["items"])
 
 
 async def test_a_branch_loses_it_though_the_session_between_was_deleted(service: Service) -> None:
