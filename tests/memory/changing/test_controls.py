@@ -322,6 +322,18 @@ async def test_what_was_observed_ahead_and_deleted_never_becomes_live(
     await assert_sums(tables)
 
 
+async def test_what_was_deleted_before_it_was_live_is_not_counted_out_again_when_a_message_of_it_is_erased(
+    service: Service,
+) -> None:
+    chunks = await observed_ahead(service)
+    last = (await notes(service, "observations", "buffered"))[-1]
+    await delete(service, f"observations/{chunks[-1]}")
+    before = (await service.memory(KEY))["pending"]["tokens"]
+    said = (await service.get(f"/sessions/{KEY}/messages"))["items"][last["from_seq"] - 1]
+    assert (await service.client.delete(f"/sessions/{KEY}/messages/{said['id']}")).status_code == 200
+    assert (await service.memory(KEY))["pending"]["tokens"] == before
+
+
 async def observed_ahead(service: Service) -> list[int]:
     """Three chunks and more that wait for their activation; answers their ids."""
     await service.configure(KEY, **AHEAD)

@@ -411,6 +411,9 @@ async def test_what_a_reflection_condensed_before_it_comes_back_as_it_was(servic
     receipt = await erase(service)
     memory = await rest(service)
     notes = (await service.get("/sessions/s1/memory/observations", status="active"))["items"]
+    for kind in ("observations", "reflections"):
+        emptied = (await service.get(f"/sessions/s1/memory/{kind}", status="retired"))["items"]
+        assert {note["tokens"] for note in emptied if not note["text"]} == {0}
     assert receipt["rows"]["reflections"] == 1
     assert [note["text"] for note in notes[:2]] == [note["text"] for note in earlier]
     assert [(note["from_seq"], note["to_seq"]) for note in notes] == [(1, 1), (2, 2), (4, 5)]

@@ -453,6 +453,20 @@ async def test_a_summary_of_what_was_removed_is_emptied_in_a_branch_too(service:
     assert "is 8152" not in str((await service.get("/sessions/s2/messages"))["items"])
 
 
+async def test_a_fact_of_the_last_message_that_was_removed_goes_when_that_is_erased(service: Service) -> None:
+    said = {"role": "user", "content": "My code is 4711.", "id": "m-0", "observe": False}
+    await service.configure("s1", keep_last=0, retention=MONTH)
+    body = {"messages": [{"role": "user", "content": FACTS[0]}, said], "resource_id": "ana"}
+    await service.client.post("/sessions/s1/messages", json=body)
+    await say(service, FACTS[1])
+    await ask(service, "observe")
+    fact = {"text": "The code is 4711.", "sources": [{"session": "s1", "cites": [2]}]}
+    assert (await service.client.post("/resources/ana/facts", json=fact)).status_code == 201
+    await after(service, 31)
+    assert await removed(service) == [1, 2]
+    assert (await erase(service, message="m-0"))["rows"]["facts"] == 1
+
+
 async def test_what_was_noted_after_it_was_removed_stays_when_it_is_erased(service: Service) -> None:
     said = {"id": "m-0", "role": "user", "content": "My code is 4711.", "observe": False}
     await service.client.post("/sessions/s1/messages", json={"messages": [said], "resource_id": "ana"})
