@@ -236,6 +236,26 @@ async def test_a_task_that_was_told_before_it_stays_now_and_in_the_past(
     assert past == [[tasks[0]], [tasks[0]], []]
 
 
+async def test_a_response_that_was_suggested_without_a_task_is_erased_of_every_version(
+    start_service: StartService, tmp_path: Path, database_url: str
+) -> None:
+    path = tmp_path / "replies.json"
+    path.write_text(json.dumps([{"reply": f"{NOTE}\n<suggested-response>It is {SECRET}.</suggested-response>"}]))
+    connection = await asyncpg.connect(database_url)
+
+    async def suggested() -> list[str | None]:
+        return [row[0] for row in await connection.fetch("SELECT suggested_response FROM memory_versions")]
+
+    async with start_service(provider="scripted", model=str(path)) as service:
+        await say(service, FACTS[2], id="m-3")
+        await ask(service, "observe")
+        before = await suggested()
+        await erase(service)
+        after = await suggested()
+    await connection.close()
+    assert (before, after) == ([f"It is {SECRET}."], [None, None])
+
+
 async def lacks(service: Service, key: str = "s1") -> tuple[int, int, int]:
     """Messages that a context leaves out, those of them that no note tells, and how many it says that there are."""
     context = await service.context(key)
