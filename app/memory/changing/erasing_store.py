@@ -26,7 +26,7 @@ BLANK = """/* blank_notes */
 WITH observed AS (
   UPDATE observations SET text = '', items = '[]', tokens = 0, current_task = NULL, suggested_response = NULL,
     erased_at = now()
-  WHERE memory_id = $1 AND ordinal + to_seq - from_seq >= $2 AND erased_at IS NULL
+  WHERE memory_id = $1 AND ordinal >= $2 AND erased_at IS NULL
   RETURNING session_id, from_seq, born_version
 ), condensed AS (
   UPDATE reflections SET text = '', items = '[]', tokens = 0, erased_at = now()
