@@ -200,7 +200,7 @@ class World:
         importing = Importing(database=self.database, objects=None)
         rows = await importing.check(path)
         told: list[int] = []
-        await importing.session(path, tenant=TENANT, key=key, told=told.append)
+        await importing.session(path, tenant=TENANT, key=key, progress=told.append)
         assert sum(told) == rows
 
     async def _is_like(self, origin: "World") -> None:
