@@ -9,6 +9,9 @@ COPY pyproject.toml README.md LICENSE ./
 COPY app app
 COPY migrations migrations
 RUN uv pip install --no-deps --build-constraints requirements-build.lock -e .
+# The extras of pyproject.toml to build in, such as objects,redis: they are in no lock.
+ARG EXTRAS=
+RUN [ -z "$EXTRAS" ] || uv pip install --build-constraints requirements-build.lock -e ".[$EXTRAS]"
 
 FROM python:3.13-slim
 # Other addresses than loopback are served only with a key: run it with DAYBOOK_BOOTSTRAP_KEY set, or it refuses to

@@ -172,6 +172,16 @@ def test_the_image_copies_what_exists_and_its_context_lets_it_in() -> None:
     assert [source for source in sorted(copied) if not (ROOT / source).exists()] == []
 
 
+def test_the_image_can_be_built_with_extras_that_there_are() -> None:
+    """The service in it asked for an extra by a command that the image does not have: its environment has no pip."""
+    documented = re.findall(r"--build-arg EXTRAS=([a-z,-]+)", (ROOT / "docs/operations.md").read_text())
+
+    assert dockerfile("ARG") == ["EXTRAS="]
+    assert any(line.endswith('-e ".[$EXTRAS]"') for line in dockerfile("RUN"))
+    assert documented
+    assert set(",".join(documented).split(",")) <= PROJECT["project"]["optional-dependencies"].keys()
+
+
 def test_the_image_does_not_run_as_root() -> None:
     assert dockerfile("USER") == ["daybook"]
 
