@@ -51,6 +51,18 @@ async def test_a_branch_has_every_version_that_was_there_at_its_moment(
         assert await contents(service, "/sessions/s3/artifacts/plan") == [b"third", b"second", b"first"]
 
 
+async def test_a_branch_has_nothing_of_what_was_deleted_before(
+    start_service: StartService, kept: dict[str, Any]
+) -> None:
+    async with start_service(artifacts=kept) as service:
+        await begun(service)
+        await service.client.delete(PLAN)
+        assert (await branch(service)).status_code == 201
+        assert_problem(await service.client.get(BRANCHED), 404, "artifact-not-found")
+        await put(service, b"anew", BRANCHED)
+        assert await contents(service, BRANCHED) == [b"anew"]
+
+
 async def test_what_is_deleted_or_put_in_one_is_not_in_the_other(
     start_service: StartService, kept: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -324,6 +324,13 @@ async def test_a_part_has_one_version(session: Service) -> None:
     assert_problem(await read(session, "/sessions/s1/artifacts/message:7:0"), 404, "artifact-not-found")
 
 
+async def test_a_part_without_words_is_no_artifact(session: Service) -> None:
+    image = {"type": "image", "url": "https://a.example/a.png"}
+    await session.append("s1", {"role": "user", "content": [image]}, result("c1", None))
+    for name in ("message:1:0", "message:2:0"):
+        assert_problem(await read(session, f"/sessions/s1/artifacts/{name}"), 404, "artifact-not-found")
+
+
 async def test_a_part_is_changed_and_deleted_with_its_message_alone(session: Service) -> None:
     await session.append("s1", result("c1", "x" * 20_000))
     path = "/sessions/s1/artifacts/message:1:0"

@@ -128,6 +128,17 @@ async def test_owners_of_one_name_do_not_share_what_is_not_theirs(service: Servi
     assert (await patch(service, {"user:x": 2})).json() == {"x": 1, "user:x": 2}
 
 
+async def test_a_branch_and_a_deletion_of_a_session_pass_by_the_resource_that_is_called_alike(service: Service) -> None:
+    for key, resource_id in (("ana", "ana"), ("s2", "ana"), ("s3", "ben")):
+        await of_resource(service, key, resource_id)
+    await service.append("ana", {"role": "user", "content": "Hello"})
+    await patch(service, {"x": 1, "user:x": 2}, key="ana")
+    assert (await service.client.post("/sessions/ana/branch", json={"key": "ben"})).status_code == 201
+    assert await service.get("/sessions/s3/state") == {}
+    assert (await service.client.delete("/sessions/ana")).status_code == 200
+    assert await service.get("/sessions/s2/state") == {"user:x": 2}
+
+
 async def test_a_value_of_the_user_needs_a_resource(service: Service) -> None:
     await of_resource(service, "s1", None)
     for method, path, body in [

@@ -583,15 +583,15 @@ async def test_what_a_branch_said_itself_under_the_same_id_and_number_stays_thou
         assert FACTS[3] in str((await service.get(f"/sessions/{key}/messages"))["items"])
 
 
-async def test_a_session_that_only_passes_for_a_branch_keeps_what_it_said(service: Service, database_url: str) -> None:
-    """As one may of whose parent only the key is left, which another session has now."""
-    for key in ("s1", "s2"):
-        await say(service, FACTS[2], key, id="m-1")
-    connection = await asyncpg.connect(database_url)
-    await connection.execute("UPDATE sessions SET branched_from = 's1', branched_at_seq = 1 WHERE key = 's2'")
-    await connection.close()
+async def test_a_branch_of_a_former_session_of_the_key_keeps_what_it_has_under_the_same_id_and_number(
+    service: Service,
+) -> None:
+    await say(service, FACTS[0], id="m-1")
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "child"})).status_code == 201
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await say(service, FACTS[1], id="m-1")
     assert (await erase(service, message="m-1"))["sessions"] == ["s1"]
-    assert SECRET in str((await service.get("/sessions/s2/messages"))["items"])
+    assert FACTS[0] in str((await service.get("/sessions/child/messages"))["items"])
 
 
 async def test_a_branch_loses_it_though_the_session_between_was_deleted(service: Service) -> None:
