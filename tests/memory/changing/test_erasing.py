@@ -13,8 +13,10 @@ import pytest
 from app.context.model import Format
 from app.sessions.model import Role
 from app.sessions.wire import content_hash
+from app.sessions.store import session_id
 from tests.conftest import Service, StartService
 from tests.context.shapes import CHECKS
+from tests.fuzz import laws
 from tests.test_problems import assert_problem
 
 SECRET = "XYZZY-4711"
@@ -726,6 +728,18 @@ async def test_a_summary_of_what_was_said_before_it_stays(service: Service) -> N
     receipt = await erase(service)
     assert receipt["rows"]["messages"] == 1
     assert "Ana has moved." in str((await service.context("s1"))["payload"])
+
+
+async def test_an_erased_summary_takes_its_tokens_from_no_sum(service: Service) -> None:
+    """They were in none."""
+    for number, fact in enumerate(FACTS, start=1):
+        await say(service, fact, id=f"m-{number}")
+    compacted = await service.client.post("/sessions/s1/compact", json={"up_to_seq": 2, "summary": "Ana has moved."})
+    await say(service, "Hello?", id="m-last")
+    await erase(service, message=compacted.json()["summary"]["id"])
+    found = await laws.read_facts(service.app.state.database, session_id("default", "s1"))
+    assert found is not None
+    laws.log_is_whole(found)
 
 
 @pytest.mark.parametrize(("erased", "shown"), [("m-1", True), ("m-3", False)])
