@@ -13,6 +13,7 @@ import asyncpg
 import pytest
 
 from app.kit.db import Database, DatabaseConfig
+from app.sessions.deleting_store import lock_resource
 from app.sessions.errors import SessionMoved, SessionNotFound
 from app.sessions.sharing import Sharer
 from app.sessions.sharing_store import LOCK_OWNER, hold_related, leave
@@ -200,6 +201,15 @@ async def test_a_resource_that_went_and_came_again_while_it_was_waited_for_is_he
             await waiting(looking, 1)
             await remaking.execute("INSERT INTO resources (tenant, id) VALUES ('default', 'ana')")
         await held
+        with pytest.raises(asyncpg.LockNotAvailableError):
+            await looking.execute("SELECT FROM resources FOR UPDATE NOWAIT")
+
+
+async def test_who_deletes_a_resource_holds_it(service: Service, database_url: str) -> None:
+    """Else a session joins it that is neither deleted nor made after the deletion."""
+    await share(service, "one")
+    async with opened(database_url) as (database, looking), database.tx() as tx:
+        await lock_resource(tx, "default", "ana")
         with pytest.raises(asyncpg.LockNotAvailableError):
             await looking.execute("SELECT FROM resources FOR UPDATE NOWAIT")
 
