@@ -12,8 +12,8 @@ import pytest
 
 from app.context.model import Format
 from app.sessions.model import Role
-from app.sessions.wire import content_hash
 from app.sessions.store import session_id
+from app.sessions.wire import content_hash
 from tests.conftest import Service, StartService
 from tests.context.shapes import CHECKS
 from tests.fuzz import laws
