@@ -23,7 +23,7 @@ SELECT id AS resource_id, config, metadata, created_at, updated_at FROM resource
 UNION ALL
 SELECT $2, '{}', '{}', min(created_at), min(created_at) FROM (
   SELECT created_at FROM sessions WHERE tenant = $1 AND resource_id = $2
-  UNION ALL SELECT created_at FROM facts WHERE tenant = $1 AND resource_id = $2 AND text <> ''
+  UNION ALL SELECT created_at FROM facts WHERE tenant = $1 AND resource_id = $2
 ) AS known WHERE NOT EXISTS (SELECT FROM resources WHERE tenant = $1 AND id = $2) HAVING count(*) > 0
 """
 
