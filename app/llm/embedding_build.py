@@ -5,12 +5,12 @@ Importing an SDK takes one to three seconds, so an adapter is imported only when
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import assert_never
 
 from app.llm.calls import bad_reply
 from app.llm.embedding import Embedder, EmbeddingConfig, EmbeddingProvider, Use, Vector, unit
 from app.llm.guard import Guard
+from app.llm.port import Check
 
 DEFAULT_MODELS: Mapping[EmbeddingProvider, str] = {
     EmbeddingProvider.OPENAI: "text-embedding-3-small",
@@ -27,10 +27,14 @@ class GuardedEmbedder:
         self._config = config
         self.label = _label(embedder, config)
 
-    async def passages(self, texts: Sequence[str]) -> list[Vector | None]:
-        """The vector of each text, None for one without a direction. Raises ModelError."""
+    async def passages(self, texts: Sequence[str], *, before_sending: Check | None = None) -> list[Vector | None]:
+        """The vector of each text, None for one without a direction. Raises ModelError.
+
+        ``before_sending`` is as that of a ModelRequest.
+        """
         prefixed = [self._config.passage_prefix + text for text in texts]
-        return await self._made(prefixed, Use.PASSAGE, timeout_seconds=self._config.timeout_seconds)
+        seconds = self._config.timeout_seconds
+        return await self._made(prefixed, Use.PASSAGE, timeout_seconds=seconds, before_sending=before_sending)
 
     async def query(self, text: str) -> Vector | None:
         """The vector of a query, or ModelError, within twice ``query_seconds``."""
@@ -41,10 +45,20 @@ class GuardedEmbedder:
         await self._embedder.close()
 
     async def _made(
-        self, texts: Sequence[str], use: Use, *, timeout_seconds: float, wait: float | None = None
+        self,
+        texts: Sequence[str],
+        use: Use,
+        *,
+        timeout_seconds: float,
+        wait: float | None = None,
+        before_sending: Check | None = None,
     ) -> list[Vector | None]:
-        call = partial(self._embedder.embed, texts, use, timeout_seconds=timeout_seconds)
-        found = await self._guard.passed(self._embedder.provider, call, wait_seconds=wait)
+        async def sent() -> list[Sequence[float]]:
+            if before_sending is not None:
+                await before_sending()
+            return await self._embedder.embed(texts, use, timeout_seconds=timeout_seconds)
+
+        found = await self._guard.passed(self._embedder.provider, sent, wait_seconds=wait)
         wanted = self._config.dimensions or len(found[0])
         if any(len(numbers) != wanted for numbers in found):
             raise bad_reply(self._embedder.provider)

@@ -45,6 +45,15 @@ CROSS JOIN LATERAL (SELECT * FROM messages WHERE session_id = t.session_id AND s
 CROSS JOIN LATERAL (SELECT tenant FROM sessions WHERE id = t.session_id LIMIT 1) s
 """
 
+# A message that is deleted, replaced or erased has not the hash that was read.
+CHANGED = """/* vectors_changed */
+SELECT EXISTS (
+  SELECT FROM unnest($2::bigint[], $3::bytea[]) AS i (seq, content_hash)
+  LEFT JOIN messages m ON m.session_id = $1 AND m.seq = i.seq
+  WHERE m.content_hash IS DISTINCT FROM i.content_hash
+)
+"""
+
 LOCK = "/* vectors_lock */ SELECT id FROM sessions WHERE id = $1 FOR KEY SHARE"
 
 # All or none: no row if a message was changed since it was read, or another process was faster.
@@ -98,6 +107,10 @@ class Unembedded:
     more: bool
 
 
+class MessagesChanged(Exception):
+    """A message is no longer as it was read."""
+
+
 class ExtensionGone(Exception):
     """The database no longer has pgvector, as one restored from a dump without it."""
 
@@ -121,6 +134,13 @@ class VectorStore:
         rows = sorted(found, key=itemgetter("seq"))
         messages = tuple(message_of(row) for row in rows[:limit])
         return Unembedded(tenant=rows[0]["tenant"], messages=messages, more=len(rows) > limit)
+
+    async def check(self, session: UUID, found: Unembedded) -> None:
+        """Raises MessagesChanged."""
+        seqs = [message.seq for message in found.messages]
+        hashes = [message.content_hash for message in found.messages]
+        if await self._database.fetchval(CHANGED, session, seqs, hashes):
+            raise MessagesChanged
 
     async def add(self, session: UUID, found: Unembedded, vectors: Sequence[Vector | None]) -> int:
         """Write the vectors after the newest one. Answers how many; 0 if they no longer follow, or messages changed."""

@@ -8,8 +8,10 @@ without a vector are found by their words.
 import asyncio
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 from uuid import UUID, uuid4
 
 import structlog
@@ -23,7 +25,7 @@ from app.memory.policy import backoff
 from app.memory.redacting import redacted_messages
 from app.recall.indexing import message_text
 from app.recall.metrics import VectorMetrics
-from app.recall.vector_store import Unembedded, VectorStore
+from app.recall.vector_store import MessagesChanged, Unembedded, VectorStore
 from app.redaction.model import Redaction
 from app.sessions.model import BEFORE_ALL, Message
 
@@ -33,6 +35,8 @@ FAILURES_MAX = 8  # in a row; then it is tried once in ten minutes
 KNOWN_GOOD = "Hello."  # a text that no model refuses
 # What a server may answer because of one text: Ollama cannot write a vector of no numbers, and says 500.
 DOUBTFUL = frozenset({"server_error", "bad_reply"})
+
+Embed: TypeAlias = Callable[[Sequence[str]], Awaitable[list[Vector | None]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +102,12 @@ class Vectorizing:
         found = await self._store.unembedded(session, self._config.batch_messages)
         if found is None:
             return False
-        vectors = await self._vectors(found)
+        # A call may wait for its place, or for a provider that fails: what was erased meanwhile is not sent.
+        embed = partial(self._embedder.passages, before_sending=partial(self._store.check, session, found))
+        try:
+            vectors = await self._vectors(found, embed)
+        except MessagesChanged:
+            return True
         self._metrics.embedded(await self._store.add(session, found, vectors))
         return found.more
 
@@ -144,15 +153,15 @@ class Vectorizing:
             await asyncio.sleep((time.monotonic() - started) * (1 / self._config.share - 1))
         await self.sweep()
 
-    async def _vectors(self, found: Unembedded) -> list[Vector | None]:
+    async def _vectors(self, found: Unembedded, embed: Embed) -> list[Vector | None]:
         """The vector of each message; None for one without text."""
         redact = self._redaction.of(found.tenant)
         messages = await asyncio.to_thread(redacted_messages, found.messages, redact)
         texts = [embedded_text(message, self._config.characters_max) for message in messages]
-        made = iter(await self._made([text for text in texts if text]))
+        made = iter(await self._made([text for text in texts if text], embed))
         return [next(made) if text else None for text in texts]
 
-    async def _made(self, texts: Sequence[str]) -> list[Vector | None]:
+    async def _made(self, texts: Sequence[str], embed: Embed) -> list[Vector | None]:
         """The vector of each text; None for one that the model refuses, which would hold up all that come after it.
 
         None too for a text at which the model fails twice, but not at others: a server with a hiccup has two tries.
@@ -160,19 +169,19 @@ class Vectorizing:
         if not texts:
             return []
         try:
-            return await self._embedder.passages(texts)
+            return await embed(texts)
         except ModelError as error:
             doubted = await self._doubted(error)
             if len(texts) == 1 and doubted:
-                return [await self._tried_again(texts[0])]
+                return [await self._tried_again(texts[0], embed)]
             if len(texts) == 1:
                 log.warning("text_not_embedded", kind=error.kind)
                 return [None]
-        return [vector for text in texts for vector in await self._made([text])]
+        return [vector for text in texts for vector in await self._made([text], embed)]
 
-    async def _tried_again(self, text: str) -> Vector | None:
+    async def _tried_again(self, text: str, embed: Embed) -> Vector | None:
         try:
-            return (await self._embedder.passages([text]))[0]
+            return (await embed([text]))[0]
         except ModelError as error:
             await self._doubted(error)
             log.warning("text_not_embedded", kind=error.kind)

@@ -288,9 +288,9 @@ async def vectorizing(told: Service) -> AsyncIterator[Start]:
     """Makes vectors in the database of ``told``, by any model."""
     started: list[GuardedEmbedder] = []
 
-    def start(model: str = "m", **config: Any) -> Vectorizing:
+    def start(model: str = "m", guard: Guard | None = None, **config: Any) -> Vectorizing:
         chosen = EmbeddingConfig(provider=EmbeddingProvider.OPENAI, model=model)
-        embedder = GuardedEmbedder(build_embedder(chosen), Guard(GuardConfig(failures_max=100)), chosen)
+        embedder = GuardedEmbedder(build_embedder(chosen), guard or Guard(GuardConfig(failures_max=100)), chosen)
         started.append(embedder)
         return Vectorizing(
             store=VectorStore(told.app.state.database, embedder.label),
@@ -318,6 +318,38 @@ async def test_another_model_begins_anew_goes_on_after_a_restart_and_then_takes_
 
     assert await vectorizing("second", batch_messages=3).embed(SESSION) is False
     assert [(row["model"], row["seq"]) for row in await rows(told)] == [("openai second", n) for n in range(1, 6)]
+
+
+class Crowded(Guard):
+    """A guard with one place, which tells that a call asks for it."""
+
+    def __init__(self) -> None:
+        super().__init__(GuardConfig(concurrency=1))
+        self.asked = asyncio.Event()
+
+    async def passed(self, *args: Any, **kwargs: Any) -> Any:
+        self.asked.set()
+        return await super().passed(*args, **kwargs)
+
+
+async def test_what_is_erased_or_replaced_while_a_call_waits_for_its_place_is_not_sent(
+    told: Service, vectorizing: Start, models: ModelServer
+) -> None:
+    guard = Crowded()
+    worker = vectorizing(guard=guard)
+    await guard.places.acquire()
+    waiting = asyncio.create_task(worker.embed(SESSION))
+    await guard.asked.wait()
+    await told.client.delete("/sessions/s/messages/m-1")
+    await told.client.put("/sessions/s/messages/m-2", json={"role": "user", "content": "A cat came"})
+    guard.places.release()
+    assert await waiting is True
+    assert models.asked(PromptKind.EMBEDDER) == []
+
+    await told.app.state.recall._indexer.index(SESSION)
+    assert await worker.embed(SESSION) is False
+    sent = [text for asked in models.asked(PromptKind.EMBEDDER) for text in asked.texts]
+    assert sorted(sent) == sorted([*TALK[2:], "A cat came"])
 
 
 async def test_a_query_is_compared_with_the_vectors_of_its_own_model_alone(told: Service, vectorizing: Start) -> None:
