@@ -596,6 +596,16 @@ async def test_a_branch_of_a_former_session_of_the_key_keeps_what_it_has_under_t
     assert FACTS[0] in str((await service.get("/sessions/child/messages"))["items"])
 
 
+async def test_a_branch_of_a_former_session_of_the_key_is_given_to_no_parent_of_a_later_one(service: Service) -> None:
+    await say(service, FACTS[0], id="m-1")
+    await say(service, FACTS[1], "other")
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "child"})).status_code == 201
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    assert (await service.client.post("/sessions/other/branch", json={"key": "s1"})).status_code == 201
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    assert (await service.get("/sessions/child"))["parent"] == {"key": "s1", "at_seq": 1}
+
+
 async def test_a_branch_loses_it_though_the_session_between_was_deleted(service: Service) -> None:
     await observed(service)
     for parent, key, at in (("s1", "middle", 4), ("middle", "lower", 4), ("lower", "lowest", 3)):
