@@ -21,12 +21,16 @@ RESOLUTION = fields({}, _either_case(level=LEVELS, num_tokens=integer))
 VIDEO = fields({}, _either_case(start_offset=text, end_offset=text, fps=number))
 DATA = fields({}, _either_case(mime_type=text, data=text, display_name=text))
 FILE = fields({}, _either_case(file_uri=text, mime_type=text, display_name=text))
+ATTACHED = either(
+    *(fields({written: DATA}) for written in ("inline_data", "inlineData")),
+    *(fields({written: FILE}) for written in ("file_data", "fileData")),
+)
 ANSWERED = fields(
     {},
     _either_case(
         will_continue=flag,
         scheduling=one_of("SCHEDULING_UNSPECIFIED", "SILENT", "WHEN_IDLE", "INTERRUPT"),
-        parts=listed(either(fields({"inline_data": DATA}), fields({"inlineData": DATA}), fields({"file_data": FILE}))),
+        parts=listed(ATTACHED),
     ),
 )
 CODE = fields({"code": text}, {"language": one_of("LANGUAGE_UNSPECIFIED", "PYTHON"), "id": text})

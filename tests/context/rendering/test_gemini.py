@@ -56,6 +56,14 @@ def test_calls_and_results_meet_by_id_and_name() -> None:
     ]
 
 
+@pytest.mark.parametrize("written", ["file_data", "fileData"])
+def test_a_file_in_a_response_is_given_back_as_it_was_spelt(written: str) -> None:
+    attached = [{written: {"fileUri": "gs://bucket/a.pdf", "mimeType": "application/pdf"}}]
+    answer = result("c1", {"hits": 1}) | {"functionResponse": {"parts": attached}}
+    [_, _, (_, answered), *_] = contents(user("Find"), assistant(call("c1")), tool(answer))
+    assert answered[0]["function_response"]["parts"] == attached
+
+
 def test_an_id_that_gemini_did_not_give_is_not_sent_to_it() -> None:
     turn = (assistant(call("gemini:search:1")), tool(result("gemini:search:1", {"hits": 1})))
     [_, (_, called), (_, answered), *_] = contents(user("Find"), *turn, *turn)
