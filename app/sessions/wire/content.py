@@ -73,4 +73,4 @@ def _reader(raw: Wire, at: str) -> Reader:
 
 
 def _unknown(kind: str, at: str) -> Reader:
-    raise WireError(f"{at}/type", f"unknown type {shown(kind)}; expected is one of {', '.join(sorted(PARTS))}")
+    raise WireError(f"{at}/type", f"unknown type {shown(kind)}; known types: {', '.join(sorted(PARTS))}")

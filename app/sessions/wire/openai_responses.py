@@ -142,7 +142,7 @@ def _assistant_parts(raw: Wire, kind: str) -> list[Part]:
         return [_call(raw, arguments_fields(raw, ""), used={"arguments"})]
     if kind in OWN_CALLS:
         return [_call(raw, _called_with(raw, OWN_CALLS[kind]), used=OWN_CALLS[kind])]
-    raise WireError("/type", f"unknown type {shown(kind)}; expected is one of {', '.join(sorted({*ITEMS, *OUTPUTS}))}")
+    raise WireError("/type", f"unknown type {shown(kind)}; known types: {', '.join(sorted({*ITEMS, *OUTPUTS}))}")
 
 
 def _reasoning(raw: Wire) -> Part:
