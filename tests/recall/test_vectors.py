@@ -28,6 +28,7 @@ from app.sessions.model import SEQ_MAX
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
 from tests.journeys.looks import until
+from tests.memory.test_fencing import Crowded
 from tests.memory.test_sharing import share
 from tests.model_replies import PromptKind
 from tests.model_server import Fault, ModelServer, Said
@@ -318,18 +319,6 @@ async def test_another_model_begins_anew_goes_on_after_a_restart_and_then_takes_
 
     assert await vectorizing("second", batch_messages=3).embed(SESSION) is False
     assert [(row["model"], row["seq"]) for row in await rows(told)] == [("openai second", n) for n in range(1, 6)]
-
-
-class Crowded(Guard):
-    """A guard with one place, which tells that a call asks for it."""
-
-    def __init__(self) -> None:
-        super().__init__(GuardConfig(concurrency=1))
-        self.asked = asyncio.Event()
-
-    async def passed(self, *args: Any, **kwargs: Any) -> Any:
-        self.asked.set()
-        return await super().passed(*args, **kwargs)
 
 
 async def test_what_is_erased_or_replaced_while_a_call_waits_for_its_place_is_not_sent(
