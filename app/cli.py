@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app import VERSION
 from app.kit.signals import leave_when_told
+
+if TYPE_CHECKING:
+    from app.settings import Settings
 
 commands = typer.Typer(
     no_args_is_help=True,
@@ -25,22 +28,22 @@ commands = typer.Typer(
 keys = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True)
 commands.add_typer(keys, name="keys")
 
-NAME = re.compile(r"[A-Za-z0-9._:@~=+-]{1,200}")  # of a session or a tenant: api.md, first section
-
 
 def _named(name: str | None) -> str | None:
     """Check a session key or tenant. A slash is not allowed, because it ends the tenant in a session's id."""
-    if name is not None and not NAME.fullmatch(name):
+    from app.kit.names import KEY
+
+    if name is not None and not re.fullmatch(KEY, name):
         raise typer.BadParameter(f"1-200 characters of A-Z a-z 0-9 . _ : @ ~ = + -, not {name!r}")
     return name
 
 
 def _called(name: str) -> str:
     """Check the key of a session that may be new: stricter than `export`, which takes any stored key."""
-    from app.kit.names import COMPLAINT, has_a_step
+    from app.kit.names import REFUSAL, has_dot_segment
 
-    if has_a_step(name):
-        raise typer.BadParameter(COMPLAINT)
+    if has_dot_segment(name):
+        raise typer.BadParameter(REFUSAL)
     _named(name)
     return name
 
@@ -120,12 +123,9 @@ def doctor(
     data_dir: DataDir = None,
 ) -> None:
     """Check settings, database, migrations, clock, memories and models, with advice. Exit 1 if anything is wrong."""
-    with _one_line_errors():
+    with _settings(data_dir) as settings:
         from app.commands.doctor import Verdict, diagnose
-        from app.locating import log_to_stderr
-        from app.settings import load_settings
 
-        log_to_stderr(settings := load_settings(data_dir=data_dir))
         findings = diagnose(settings, redrive=redrive)
     for found in findings:
         advice = f"\n{'':9}{found.advice}" if found.advice else ""
@@ -148,12 +148,11 @@ def create(
     data_dir: DataDir = None,
 ) -> None:
     """Create a key and print it. It is printed only this once: only its hash is stored."""
-    with _one_line_errors():
+    with _settings(data_dir) as settings:
         from app.commands import issuing
-        from app.settings import load_settings
 
         wanted = issuing.wanted(tenant=tenant, scopes=scope or ["write"], name=name, expires=expires)
-        secret, key = issuing.create(load_settings(data_dir=data_dir), wanted)
+        secret, key = issuing.create(settings, wanted)
     typer.echo(f"key {issuing.line(key)}", err=True)
     typer.echo(secret)
 
@@ -165,11 +164,10 @@ def list_keys(
     data_dir: DataDir = None,
 ) -> None:
     """List the keys, including revoked ones: id, tenant, scopes, state, name."""
-    with _one_line_errors():
+    with _settings(data_dir) as settings:
         from app.commands import issuing
-        from app.settings import load_settings
 
-        found = issuing.listed(load_settings(data_dir=data_dir), tenant)
+        found = issuing.listed(settings, tenant)
     for key in found:
         typer.echo(issuing.line(key))
 
@@ -182,11 +180,10 @@ def revoke(
     data_dir: DataDir = None,
 ) -> None:
     """Revoke a key now. A running service refuses it within KEYS__CACHE_SECONDS."""
-    with _one_line_errors():
+    with _settings(data_dir) as settings:
         from app.commands import issuing
-        from app.settings import load_settings
 
-        typer.echo(issuing.line(issuing.revoke(load_settings(data_dir=data_dir), key_id, tenant)))
+        typer.echo(issuing.line(issuing.revoke(settings, key_id, tenant)))
 
 
 @commands.command(name="export")
@@ -198,12 +195,9 @@ def export_session(
     data_dir: DataDir = None,
 ) -> None:
     """Export a session and everything derived from it as JSON lines, which `daybook import` reads."""
-    with _one_line_errors():
+    with _settings(data_dir) as settings:
         from app.commands import transferring
-        from app.locating import log_to_stderr
-        from app.settings import load_settings
 
-        log_to_stderr(settings := load_settings(data_dir=data_dir))
         transferring.export_session(settings, tenant=tenant, key=session, path=output)
 
 
@@ -216,12 +210,9 @@ def import_session(
     data_dir: DataDir = None,
 ) -> None:
     """Import an exported session. The whole file is checked first, then all of it is imported or nothing."""
-    with _one_line_errors():
+    with _settings(data_dir) as settings:
         from app.commands import transferring
-        from app.locating import log_to_stderr
-        from app.settings import load_settings
 
-        log_to_stderr(settings := load_settings(data_dir=data_dir))
         rows = transferring.import_session(settings, tenant=tenant, key=session, path=file)
     typer.echo(f"session {session}: {rows} rows", err=True)
 
@@ -229,11 +220,10 @@ def import_session(
 @commands.command()
 def openapi() -> None:
     """Print the OpenAPI document."""
-    with _one_line_errors():
+    with _settings() as settings:
         from app.main import create_app
-        from app.settings import load_settings
 
-        document = create_app(load_settings()).openapi()
+        document = create_app(settings).openapi()
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -318,15 +308,25 @@ def _importing() -> Iterator[None]:
 
 
 @contextmanager
+def _settings(data_dir: Path | None = None) -> Iterator["Settings"]:
+    """The settings for a command, of which errors are told in one line, and logs on stderr."""
+    with _one_line_errors():
+        from app.locating import log_to_stderr
+        from app.settings import load_settings
+
+        log_to_stderr(settings := load_settings(data_dir=data_dir))
+        yield settings
+
+
+@contextmanager
 def _one_line_errors() -> Iterator[None]:
     """Report errors that an operator can mend in one line, without a traceback: exit 2."""
     from app.kit.errors import StartError
     from app.replay.errors import ReplayError
-    from app.settings import SettingsError
 
     try:
         yield
-    except (StartError, SettingsError, ReplayError) as error:
+    except (StartError, ReplayError) as error:
         typer.echo(f"daybook: {error}", err=True)
         raise typer.Exit(2) from error
 

@@ -22,10 +22,7 @@ from app.kit.errors import StartError
 from app.kit.rates import RateConfig, Rates
 from app.kit.tracing import Tracing, build_tracing
 from app.locating import Location
-from app.routing import route
-from app.services import provide_services
-from app.settings import Settings, configured
-from app.working import (
+from app.parts import (
     Base,
     MemoryParts,
     RecallParts,
@@ -35,6 +32,9 @@ from app.working import (
     build_retaining,
     build_sweeping,
 )
+from app.routing import route
+from app.services import provide_services
+from app.settings import Settings, configured
 
 log = structlog.get_logger("daybook")
 

@@ -8,15 +8,14 @@ from opentelemetry.trace import Tracer
 
 from app.choosing import Chosen, ChosenModels, chosen_models
 from app.diagnostics.overview import NamedRole
-from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED
 from app.llm.build import build_model
 from app.llm.embedding import EmbeddingConfig
 from app.llm.embedding_build import GuardedEmbedder, build_embedder
 from app.llm.guard import Guard, GuardConfig, GuardedModel
 from app.llm.port import LlmConfig, Model, Provider
-from app.memory.extracting.extractor import ModelExtractor
 from app.memory.extractive.roles import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
+from app.memory.facts.extractor import ModelExtractor
 from app.memory.model import Extractor, Observer, Reflector
 from app.memory.observer import ModelObserver
 from app.memory.reflector import ModelReflector
@@ -38,7 +37,7 @@ class Roles:
     models: Sequence[Model]
     embedder: GuardedEmbedder | None
     guards: Mapping[str, Guard]  # by provider, and EMBEDDINGS
-    told: Sequence[NamedRole]  # as the overview shows them
+    named: Sequence[NamedRole]  # as the overview shows them
 
     async def close(self) -> None:
         """Close the connections to the providers."""
@@ -61,9 +60,9 @@ def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
         """The role's model, and the smaller one if configured."""
         return build(role.provider, role.model), build(role.provider, role.small_model) if role.small_model else None
 
-    observer: Observer = ExtractiveObserver(count=text_tokens)
-    extractor: Extractor = ExtractiveExtractor(count=text_tokens)
-    reflector: Reflector = ExtractiveReflector(count=text_tokens)
+    observer: Observer = ExtractiveObserver()
+    extractor: Extractor = ExtractiveExtractor()
+    reflector: Reflector = ExtractiveReflector()
     if chosen.observer.provider is not Provider.EXTRACTIVE:
         models_of_observer = both(chosen.observer)
         observer, extractor = ModelObserver(*models_of_observer), ModelExtractor(*models_of_observer)
@@ -77,7 +76,7 @@ def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
         models=models,
         embedder=embedder,
         guards=guards,
-        told=_told(chosen, embedder, guards),
+        named=_named(chosen, embedder, guards),
     )
 
 
@@ -90,7 +89,7 @@ def _embedder(settings: Settings, guards: dict[str, Guard]) -> GuardedEmbedder |
     return GuardedEmbedder(build_embedder(config), guards[EMBEDDINGS], config)
 
 
-def _told(chosen: ChosenModels, embedder: GuardedEmbedder | None, guards: Mapping[str, Guard]) -> Sequence[NamedRole]:
+def _named(chosen: ChosenModels, embedder: GuardedEmbedder | None, guards: Mapping[str, Guard]) -> Sequence[NamedRole]:
     roles = {"observer": chosen.observer, "extractor": chosen.observer, "reflector": chosen.reflector}
     told = [
         NamedRole(

@@ -16,7 +16,7 @@ from app.facts.examples import EXAMPLES as FACTS_EXAMPLES
 from app.kit.direct import is_frequent
 from app.kit.http import Gate, HttpConfig, allow_cross_origin
 from app.kit.metrics import HttpMetrics
-from app.kit.openapi import Field, documented
+from app.kit.openapi import documented
 from app.kit.problems import install as install_problems
 from app.mcp.routes import install as install_mcp
 from app.memory import routes as memory_routes
@@ -57,7 +57,7 @@ EXAMPLES = (
     | DIAGNOSTICS_EXAMPLES
     | TRANSFER_EXAMPLES
 )
-CONFIGS = {Field(schema, "config"): MemoryConfig for schema in ("SessionIn", "ResourceIn")}
+CONFIGS = dict.fromkeys(("SessionIn", "ResourceIn"), MemoryConfig)
 
 
 def route(app: FastAPI, settings: Settings, registry: CollectorRegistry, tracer: Tracer) -> None:

@@ -30,6 +30,7 @@ from app.memory.changing.compacting import Compacting
 from app.memory.changing.controls import Controls
 from app.memory.changing.erasing import Erasing
 from app.memory.changing.parting import Parting
+from app.parts import Base, MemoryParts, RecallParts
 from app.recall import index_store
 from app.sessions import resource_store
 from app.sessions.append_store import AppendStore
@@ -46,7 +47,6 @@ from app.state.model import StateConfig
 from app.state.service import StateService
 from app.state.store import StateStore
 from app.transfer.exporting import ExportConfig, Exporting
-from app.working import Base, MemoryParts, RecallParts
 
 
 def provide_services(state: State, base: Base, memory: MemoryParts, recall: RecallParts) -> None:
@@ -70,7 +70,7 @@ def _provide_kept(state: State, base: Base) -> None:
         database=database,
         store=StateStore(database),
         config=configured(StateConfig, settings.state),
-        held_artifacts=state.artifacts.held,
+        artifact_refusals=state.artifacts.refusals,
         redaction=base.redaction,
     )
     state.facts = FactService(
@@ -197,7 +197,7 @@ def _provide_diagnostics(state: State, base: Base, memory: MemoryParts, recall: 
         database=database,
         store=backlog,
         charging=base.charging,
-        roles=roles.told,
+        roles=roles.named,
         indexer=recall.indexer,
         vectorizing=recall.vectorizing,
         name=base.name,

@@ -26,6 +26,7 @@ from typing import Any, Self
 
 from tests import model_http as http
 from tests import model_wire as wire
+from tests.connections import listening
 from tests.model_replies import Answer, Asked, PromptKind, ToolCall, embed, extract, observe, reflect
 from tests.model_wire import Ending
 
@@ -212,19 +213,13 @@ class ModelServer:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        server = await asyncio.start_server(self._connection, sock=self._listener, limit=2**24)
-        await self._stopping.wait()
-        server.close()
+        async with listening(self._connection, self._listener, limit=2**24):
+            await self._stopping.wait()
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Requests of one connection, one after another, until the client closes it."""
-        try:
-            while (request := await http.read(reader)) is not None:
-                await self._counted(*request, reader, writer)
-        except ConnectionError:
-            pass  # the client gave up, or a reset was asked for
-        finally:
-            writer.close()
+        while (request := await http.read(reader)) is not None:
+            await self._counted(*request, reader, writer)
 
     async def _counted(
         self, head: http.Head, body: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

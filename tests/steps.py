@@ -22,3 +22,20 @@ def steps(work: Callable[[], object]) -> int:
     finally:
         sys.settrace(before)
     return count
+
+
+def calls(work: Callable[[], object], of: Callable[..., object]) -> list[dict[str, Any]]:
+    """The arguments of each call of the function ``of`` while ``work`` runs."""
+    found: list[dict[str, Any]] = []
+
+    def profile(frame: FrameType, event: str, _arg: Any) -> None:
+        if event == "call" and frame.f_code is of.__code__:
+            found.append(dict(frame.f_locals))
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return found

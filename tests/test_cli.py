@@ -9,6 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from app.cli import commands, session_config
+from tests.journeys import processes
 from tests.replay.stub_service import running_stub
 
 ROOT = Path(__file__).parents[1]
@@ -152,6 +153,6 @@ def test_the_version_is_one_wherever_it_is_told() -> None:
 
 
 def test_openapi_prints_the_document() -> None:
-    result = CliRunner().invoke(commands, ["openapi"])
+    result = processes.command("openapi", environment={})
 
     assert json.loads(result.stdout)["openapi"].startswith("3.")

@@ -13,7 +13,7 @@ from app.diagnostics.service import EventsConfig
 from app.facts.model import FactConfig
 from app.kit.connection import ConnectionConfig
 from app.kit.http import HttpConfig
-from app.kit.unheld import WAITING_BYTES_MAX
+from app.kit.nonblocking import WAITING_BYTES_MAX
 from app.llm.guard import GuardConfig
 from app.llm.port import LlmConfig
 from app.memory.changing.retaining import RetainingConfig

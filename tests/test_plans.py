@@ -27,6 +27,7 @@ from app.diagnostics.store import LOG_OBSERVATIONS, LOG_REFLECTIONS, MEMORY
 from app.kit.db import TENANT_SETTING
 from app.memory.store import CONVERSATIONS
 from app.memory.version_store import ADD_SHARED_VERSION
+from app.recall.store import NOTES_BYTES_MAX
 from app.recall.store import OBSERVATIONS as FOUND_NOTES
 from app.recall.store import SESSIONS as RECALLED_SESSIONS
 from app.sessions.sharing_store import LOCK_SHARING
@@ -343,7 +344,7 @@ async def test_what_is_shown_of_a_shared_memory_reads_what_it_shows_and_no_sessi
         "memory": (MEMORY, own),
         "log": (LOG_OBSERVATIONS, shared),
         "reflections": (LOG_REFLECTIONS, shared),
-        "recalled": (FOUND_NOTES, [own], [shared], 500),
+        "recalled": (FOUND_NOTES, [own], [shared], 500, NOTES_BYTES_MAX),
         "a session more": (LOCK_SHARING, None, own, "{}"),
     }
     read = {name: await _rows_read(planner, *statement) for name, statement in asked.items()}

@@ -7,10 +7,6 @@ class ArtifactNotFound(DomainError):
     slug, title, category = "artifact-not-found", "There is no such artifact", Category.NOT_FOUND
 
 
-class ArtifactChanged(DomainError):
-    slug, title, category = "precondition-failed", "The condition on the ETag does not hold", Category.PRECONDITION
-
-
 class ArtifactTooLarge(DomainError):
     slug, title, category = "artifact-too-large", "The artifact is too large", Category.TOO_LARGE
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from app.artifacts.errors import ArtifactChanged
 from app.artifacts.model import Artifact, PartAt, handle
 from app.artifacts.ranges import Span, Unsatisfiable, asked_span
 from app.artifacts.schemas import (
@@ -24,7 +23,7 @@ from app.artifacts.schemas import (
 from app.artifacts.service import ArtifactService
 from app.kit.auth import Access, Guarded, Tenant, needs, sharer_of
 from app.kit.bodies import Sent
-from app.kit.conditions import Conditions, Expected, has_etag
+from app.kit.conditions import NOT_MODIFIED, Conditions, Expected, has_etag
 from app.kit.errors import FieldError, Invalid
 from app.kit.openapi import BYTES
 from app.kit.paging import NUMBER_MAX, PAGE_DEFAULT, Cursor, Limit, not_of_this_list, paged, read_cursor
@@ -76,7 +75,7 @@ async def put_artifact(
     | {
         200: {"description": "The bytes", "content": PAYLOAD} | HANDLE,
         206: {"description": "The bytes of the range", "content": PAYLOAD} | HANDLE,
-        304: {"description": "Not modified: the caller's `If-None-Match` is current"} | HANDLE,
+        304: NOT_MODIFIED | HANDLE,
     },
 )
 async def get_artifact(key: Key, name: Name, tenant: Tenant, request: Request, version: Version = None) -> Response:
@@ -84,8 +83,7 @@ async def get_artifact(key: Key, name: Name, tenant: Tenant, request: Request, v
     service = _service(request)
     artifact = await service.get(tenant=tenant, key=key, name=name, version=version)
     headers = _headers(artifact, key)
-    if unmet := Conditions(if_match=request.headers.get("if-match")).unmet(artifact.etag):
-        raise ArtifactChanged(unmet)
+    Conditions(if_match=request.headers.get("if-match")).check(artifact.etag)
     if has_etag(request.headers.get("if-none-match"), artifact.etag):
         return Response(status_code=304, headers=headers)
     span = _span(request.headers, artifact)

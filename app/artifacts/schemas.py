@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from app.artifacts.model import Artifact, handle
 from app.kit.bodies import Body
-from app.kit.names import in_a_path
+from app.kit.names import no_dot_segment
 from app.kit.paging import NUMBER_MAX
 from app.kit.patterns import lazy_pattern
 from app.sessions.schemas import KEY_PATTERN
@@ -23,7 +23,7 @@ MEDIA_TYPE_CHARS_MAX = 200
 Name = Annotated[
     str,
     Path(pattern=KEY_PATTERN, description="Name of the artifact; `message:SEQ:PART` names a part of a message"),
-    AfterValidator(in_a_path),
+    AfterValidator(no_dot_segment),
 ]
 Version = Annotated[int | None, Query(ge=1, le=NUMBER_MAX, description="Version number; default: the newest")]
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from uuid import UUID
 
 from app.artifacts import store as artifact_store
-from app.artifacts.errors import ArtifactChanged, ArtifactNotFound, ArtifactNotText, ArtifactsFull, ArtifactTooLarge
+from app.artifacts.errors import ArtifactNotFound, ArtifactNotText, ArtifactsFull, ArtifactTooLarge
 from app.artifacts.grep import Found, NotText, PatternError, check_text, grep
 from app.artifacts.model import Artifact, NewArtifact, PartAt
 from app.artifacts.objects import PLACE_SECONDS, Objects
@@ -18,7 +18,7 @@ from app.artifacts.parts import VERSION, part_at
 from app.artifacts.redacting import redacted_text
 from app.artifacts.schemas import GrepIn
 from app.artifacts.store import ArtifactStore, Put
-from app.kit.conditions import Conditions
+from app.kit.conditions import Conditions, PreconditionFailed
 from app.kit.db import Tx
 from app.kit.errors import FieldError, Invalid, Unavailable
 from app.kit.queueing import Shared
@@ -78,7 +78,7 @@ class ArtifactService:
         """Keep the bytes as the next version, unless the newest one has the same bytes and media type.
 
         Answers the version and whether it is new. Raises SessionNotFound, Invalid, ArtifactTooLarge, ArtifactsFull, and
-        ArtifactChanged if the newest version is not the one ``expected``.
+        PreconditionFailed if the newest version is not the one ``expected``.
         """
         _refuse_part(name)
         self._refuse_size(content)
@@ -103,7 +103,7 @@ class ArtifactService:
         limits = {"session_max": self._config.session_max, "versions_max": self._config.versions_max}
         try:
             put = await self._store.put(session, new, expected=expected, **limits)
-        except ArtifactChanged:
+        except PreconditionFailed:
             await self.clear(unused)
             await self._check_session(session, key)
             raise
@@ -198,12 +198,12 @@ class ArtifactService:
         return await asyncio.get_running_loop().run_in_executor(self._threads, search)
 
     async def delete(self, *, tenant: str, key: str, name: str, expected: Conditions) -> int:
-        """Delete every version; answers how many there were. Raises SessionNotFound, Invalid, ArtifactChanged."""
+        """Delete every version; answers how many there were. Raises SessionNotFound, Invalid, PreconditionFailed."""
         _refuse_part(name)
         session = session_id(tenant, key)
         try:
             deleted = await self._store.delete(session, name, expected)
-        except ArtifactChanged:
+        except PreconditionFailed:
             await self._check_session(session, key)
             raise
         if not deleted:
@@ -211,7 +211,7 @@ class ArtifactService:
         await self.clear([object_key for object_key in deleted if object_key is not None])
         return len(deleted)
 
-    async def named(self, tx: Tx, gone: Gone) -> Sequence[str]:
+    async def objects_of(self, tx: Tx, gone: Gone) -> Sequence[str]:
         """The objects of sessions that are being deleted."""
         return () if self._objects is None else await artifact_store.objects_of(tx, gone.sessions)
 
@@ -220,7 +220,7 @@ class ArtifactService:
         if self._objects is not None and names:
             await self._objects.clear(names)
 
-    async def held(self, session: UUID, names: Sequence[str]) -> dict[str, str | None]:
+    async def refusals(self, session: UUID, names: Sequence[str]) -> dict[str, str | None]:
         """The names that have an artifact, each with the reason why no template can insert it, or None."""
         return {artifact.name: await self._refusal(artifact) for artifact in await self._store.named(session, names)}
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from app.artifacts.errors import ArtifactChanged
 from app.artifacts.model import Artifact, NewArtifact, PartAt
 from app.artifacts.parts import JSON_TYPE, TEXT_TYPE, VERSION, part_name
 from app.kit.conditions import Conditions
@@ -146,7 +145,7 @@ class ArtifactStore:
     ) -> Put | None:
         """Keep ``new`` as the next version, unless the newest one is the same; None: the session was never seen.
 
-        Raises ArtifactChanged.
+        Raises PreconditionFailed.
         """
         async with self._database.tx(of=session) as tx:
             await _hold(tx, session, new.name, expected)
@@ -196,7 +195,7 @@ class ArtifactStore:
     async def delete(self, session: UUID, name: str, expected: Conditions) -> list[str | None]:
         """Delete every version; answers the object keys they had, None for those whose bytes were in the database.
 
-        Raises ArtifactChanged.
+        Raises PreconditionFailed.
         """
         async with self._database.tx() as tx:
             await _hold(tx, session, name, expected)
@@ -229,12 +228,11 @@ async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
 
 
 async def _hold(tx: Tx, session: UUID, name: str, expected: Conditions) -> None:
-    """Lock the name against other changes. Raises ArtifactChanged if the newest version is not the one expected."""
+    """Lock the name against other changes. Raises PreconditionFailed if the newest version is not the one expected."""
     await tx.execute(LOCK_NAME, f"artifact:{session}:{name}")
     if expected.are_any:
         newest = await tx.fetchrow(ARTIFACT, session, name, None)
-        if unmet := expected.unmet(None if newest is None else _artifact_of(newest).etag):
-            raise ArtifactChanged(unmet)
+        expected.check(None if newest is None else _artifact_of(newest).etag)
 
 
 def _place(at: PartAt) -> tuple[int, int]:

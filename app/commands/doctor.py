@@ -28,6 +28,12 @@ from app.settings import Settings, configured
 CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, which leases and gaps use
 IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"
 LOG_VERBOSITY = "SELECT current_setting('log_error_verbosity')"
+CONNECTIONS_MAX = """SELECT least(
+    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        - coalesce(current_setting('reserved_connections', true)::int, 0),
+    (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database()),
+    (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user AND NOT rolsuper)
+)"""
 TROUBLED_MAX = 20  # memories listed by name
 NO_START = "fix this first: the service does not start with it"
 MOUNT = "mount it; if it is a new store, the service marks it when it starts"
@@ -73,6 +79,8 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
             yield schema
             yield await _clock(pool)
             yield await _server_log(pool)
+            if settings.pool.prepared_statements:  # else a pooler shares the server's connections out
+                yield await _connections(pool, settings)
             if settings.embeddings.provider is not None:
                 yield await _vectors(pool)
             if schema.verdict is not Verdict.WRONG:
@@ -128,6 +136,19 @@ async def _server_log(pool: Database) -> Finding:
     if verbosity == "terse":
         return Finding(check=check, verdict=Verdict.OK, detail=detail)
     advice = "set log_error_verbosity = terse: otherwise it may log text of messages, which no erasure removes"
+    return Finding(check=check, verdict=Verdict.WARNING, detail=detail, advice=advice)
+
+
+async def _connections(pool: Database, settings: Settings) -> Finding:
+    """Whether the server has as many connections as this service's processes may open."""
+    available, wanted = await pool.fetchval(CONNECTIONS_MAX), settings.workers * settings.pool.max
+    check, detail = "connections", f"the service opens {wanted} at most, this role and database may have {available}"
+    if wanted <= available:
+        return Finding(check=check, verdict=Verdict.OK, detail=detail)
+    advice = (
+        "lower DAYBOOK_POOL__MAX or DAYBOOK_WORKERS, or raise max_connections of Postgres: under load, requests would"
+        " answer 503"
+    )
     return Finding(check=check, verdict=Verdict.WARNING, detail=detail, advice=advice)
 
 

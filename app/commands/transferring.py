@@ -16,14 +16,14 @@ from app.kit.db import Database
 from app.kit.errors import DomainError
 from app.kit.migrate import current_revision, lacking
 from app.locating import build_objects, located, opened
-from app.settings import Settings
+from app.settings import Settings, configured
 from app.transfer.errors import TransferError
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.importing import Importing
 
 
-def export_session(settings: Settings, *, tenant: str, key: str, path: Path | None) -> int:
-    """Write a session to a file (None: stdout); returns the lines. Raises TransferError, and leaves no partial file.
+def export_session(settings: Settings, *, tenant: str, key: str, path: Path | None) -> None:
+    """Write a session to a file (None: stdout). Raises TransferError, and leaves no partial file.
 
     A path that exists and is no regular file, such as a pipe or a device, is written into.
     """
@@ -31,25 +31,26 @@ def export_session(settings: Settings, *, tenant: str, key: str, path: Path | No
     try:
         if path is None:
             with open(sys.stdout.fileno(), "wb", closefd=False) as file:
-                return asyncio.run(export(file))
+                asyncio.run(export(file))
+            return
         target = Path(os.path.realpath(path))  # so that a link is not replaced by the file
         if target.exists() and not target.is_file():
             with target.open("wb") as file:
-                return asyncio.run(export(file))
-        return _replaced(target, export)
+                asyncio.run(export(file))
+        else:
+            _replace(target, export)
     except OSError as error:
         raise TransferError(f"{path or 'standard output'}: {error.strerror}") from error
 
 
-def _replaced(target: Path, export: Callable[[BinaryIO], Coroutine[Any, Any, int]]) -> int:
+def _replace(target: Path, export: Callable[[BinaryIO], Coroutine[Any, Any, None]]) -> None:
     part = target.with_name(f"{target.name}.part")
     try:
         with part.open("wb") as file:
-            lines = asyncio.run(export(file))
+            asyncio.run(export(file))
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
-    return lines
 
 
 def import_session(settings: Settings, *, tenant: str, key: str, path: Path) -> int:
@@ -57,18 +58,15 @@ def import_session(settings: Settings, *, tenant: str, key: str, path: Path) -> 
     return asyncio.run(_import(settings, tenant, key, path))
 
 
-async def _export(settings: Settings, tenant: str, key: str, file: BinaryIO) -> int:
-    count = 0
+async def _export(settings: Settings, tenant: str, key: str, file: BinaryIO) -> None:
     async with _opened(settings) as database:
         objects = build_objects(settings, begins=False)
-        exporting = Exporting(database=database, objects=objects, config=ExportConfig())
+        exporting = Exporting(database=database, objects=objects, config=configured(ExportConfig, settings.export))
         with _progress() as progress:
             task = progress.add_task(f"exporting {key}", total=None)
             async for line in exporting.session(tenant, key):
                 file.write(line)
-                count += 1
-                progress.update(task, completed=count)
-    return count
+                progress.advance(task)
 
 
 async def _import(settings: Settings, tenant: str, key: str, path: Path) -> int:

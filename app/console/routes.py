@@ -15,7 +15,7 @@ STATIC = Path(__file__).parent / "static"
 _OWN = "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
 # Scripts, styles and requests of this origin only. uPlot and the views set sizes by element styles, which scripts may.
 SECURITY = {
-    "Content-Security-Policy": f"{_OWN}; frame-ancestors 'none'; style-src 'self'; img-src 'self'",
+    "Content-Security-Policy": f"{_OWN}; frame-ancestors 'none'; style-src 'self'; img-src 'self' data:",
     "Cache-Control": "no-cache",  # revalidated each time, by its ETag: an update shows at once
 }
 

@@ -142,7 +142,7 @@ class Answers:
         with suppress(ValueError):  # it alone has more bytes than are kept
             self._kept[question] = kept
 
-    def told(self, session: UUID, shape: Format, kept: Kept) -> Answer:
+    def with_comparison(self, session: UUID, shape: Format, kept: Kept) -> Answer:
         """The answer with what it shares with the session's last call, if that is known."""
         before = self._previous.swap(session, shape, kept.prefix)
         if before is None:

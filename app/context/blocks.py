@@ -1,16 +1,14 @@
 """Makes blocks of the system prompt from texts, with their token counts."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable
 from datetime import date
-from typing import Any
 
 from app.context.model import Block, Section, Stability
 from app.context.wording import condensed_title, observed_title
 from app.kit.tokens import text_tokens
 from app.kit.weighted_cache import weighted_cache
 from app.memory.log import render
-from app.memory.model import Item, Observation, Reflection
+from app.memory.model import Observation, Reflection
 
 # The block of a note changes only with the anchor date, but dating and counting it takes milliseconds: so the blocks
 # last shown are cached, enough for some dozen logs of common size.
@@ -34,20 +32,12 @@ def observation_blocks(observations: Iterable[Observation], *, anchor: date) -> 
 
 def reflection_block(reflection: Reflection, *, anchor: date) -> Block:
     title = condensed_title(reflection.conversations, reflection.from_seq, reflection.to_seq, shared=reflection.shared)
-    return _notes_block(
-        _Notes(reflection_id(reflection), title, anchor, reflection.text, reflection.items),
-        Section.REFLECTIONS,
-        Stability.EPOCH,
-    )
+    return _note_block(reflection, title, anchor)
 
 
 def observation_block(observation: Observation, *, anchor: date) -> Block:
     title = observed_title(observation.conversation, observation.from_seq, observation.to_seq)
-    return _notes_block(
-        _Notes(observation_id(observation), title, anchor, observation.text, observation.items),
-        Section.OBSERVATIONS,
-        Stability.APPEND,
-    )
+    return _note_block(observation, title, anchor)
 
 
 def reflection_id(reflection: Reflection) -> str:
@@ -69,20 +59,9 @@ def age(entry: Reflection | Observation) -> tuple[int, int, int]:
     return last, first, entry.id
 
 
-@dataclass(frozen=True, slots=True)
-class _Notes:
-    """One entry of the log."""
-
-    id: str
-    title: str
-    anchor: date
-    text: str
-    items: tuple[Item, ...]
-
-
-def _as_shown(notes: _Notes, section: Section, stability: Stability) -> tuple[Any, ...]:
+def _as_shown(note: Reflection | Observation, title: str, anchor: date) -> Hashable:
     """The cache key. It leaves out the items, which are parsed from the text."""
-    return notes.id, notes.title, notes.anchor, notes.text, section, stability
+    return type(note), note.id, note.text, title, anchor
 
 
 def _characters(block: Block) -> int:
@@ -90,6 +69,8 @@ def _characters(block: Block) -> int:
 
 
 @weighted_cache(CHARACTERS_KEPT, weight=_characters, key=_as_shown)
-def _notes_block(notes: _Notes, section: Section, stability: Stability) -> Block:
-    text = f"{notes.title}\n{render(notes.items, anchor=notes.anchor) or notes.text}"
-    return text_block(notes.id, section, stability, text)
+def _note_block(note: Reflection | Observation, title: str, anchor: date) -> Block:
+    text = f"{title}\n{render(note.items, anchor=anchor) or note.text}"
+    if isinstance(note, Reflection):
+        return text_block(reflection_id(note), Section.REFLECTIONS, Stability.EPOCH, text)
+    return text_block(observation_id(note), Section.OBSERVATIONS, Stability.APPEND, text)

@@ -7,12 +7,13 @@ from functools import partial
 from typing import Any
 
 from app.artifacts.model import PartAt
-from app.artifacts.parts import part_handle
+from app.artifacts.parts import part_content, part_handle
 from app.context.rendering.parts import is_shown, output_text, stand_in
 from app.context.wording import BARE_MARK, cut_mark
 from app.kit.json import dumps
 from app.memory.views import ends
 from app.sessions.counting import message_tokens
+from app.sessions.files import file_content, without_bytes
 from app.sessions.model import Message, Part, PartType, text_part
 
 Cut = Callable[[str], str]  # from a text to what is shown of it
@@ -41,15 +42,18 @@ def least_whole(messages: Sequence[Message]) -> list[int]:
 
 def shortened(message: Message, *, key: str, tokens_max: int) -> Message:
     """The message with its texts cut to one length, the longest that fits, in the first of ``_ways`` that fits."""
-    handles = [part_handle(key, PartAt(message.seq, place)) for place in range(len(message.parts))]
-    for parts, cut in _ways(message.parts, handles):  # noqa: B007 - the last way it is if none fits
+    handles = [
+        part_handle(key, PartAt(message.seq, place)) if part_content(part) is not None else None
+        for place, part in enumerate(message.parts)
+    ]
+    for parts, cut in _ways(tuple(map(_read, message.parts)), handles):  # noqa: B007 - the last way it is if none fits
         if message_tokens(cut(0)) <= tokens_max:
             break
     limit = _largest(lambda limit: message_tokens(cut(limit)), at_most=tokens_max, up_to=_longest(parts))
     return replace(message, parts=cut(limit), tokens=message_tokens(cut(limit)))
 
 
-def _ways(parts: Sequence[Part], handles: Sequence[str]) -> Iterator[tuple[Sequence[Part], Cuts]]:
+def _ways(parts: Sequence[Part], handles: Sequence[str | None]) -> Iterator[tuple[Sequence[Part], Cuts]]:
     """The ways to cut a message, the gentlest first: the parts as they are, media named, JSON as text, no handles."""
     yield parts, partial(_cut_parts, parts, handles)
     named = tuple(map(_without_media, parts))
@@ -75,7 +79,7 @@ def _sum_at(share: int, sizes: Sequence[tuple[int, int]]) -> int:
 
 
 def _smallest(message: Message) -> int:
-    *_, (_, cut) = _ways(message.parts, [""] * len(message.parts))
+    *_, (_, cut) = _ways(tuple(map(_read, message.parts)), [""] * len(message.parts))
     return message_tokens(cut(0))
 
 
@@ -145,6 +149,17 @@ def _cut_whole(output: Any, cut: Cut) -> Any:
     text = output_text(output)
     shown = cut(text)
     return output if shown == text else shown
+
+
+def _read(part: Part) -> Part:
+    """A file with what it says as its ``content``: it is decoded once, and then cut many times."""
+    match part["type"]:
+        case PartType.FILE if part.get("content") is None and (content := file_content(part)) is not None:
+            return {**without_bytes(part), "content": content}
+        case PartType.TOOL_RESULT if isinstance(part["output"], list):
+            return {**part, "output": [_read(item) if is_shown(item) else item for item in part["output"]]}
+        case _:
+            return part
 
 
 def _without_media(part: Part) -> Part:

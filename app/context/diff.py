@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.kit.errors import Invalid
 from app.memory.errors import VersionNotFound
-from app.memory.model import Ranges
+from app.memory.ranges import Ranges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

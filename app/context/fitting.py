@@ -162,7 +162,7 @@ class TailStarts:
     def within(self, budget: int | None) -> int:
         """The first group start at or after the cut, at the latest that of the newest group."""
         cut = tail_cut(self.before[-1], budget)
-        if cut == 0:
+        if cut == 0 and self.before[0] == 0:
             return 0
         at = bisect_left(self._groups, cut, key=self.before.__getitem__)
         return self._groups[min(at, len(self._groups) - 1)]

@@ -1,6 +1,6 @@
 """HTTP of the compiled context (api.md, Context)."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
@@ -9,16 +9,12 @@ from app.context.schemas import ContextIn, ContextOut, ContextQuery, DiffOut, di
 from app.context.service import ContextService
 from app.kit.auth import Access, Guarded, Tenant, needs, tenant_of
 from app.kit.bodies import Sent
-from app.kit.conditions import has_etag
+from app.kit.conditions import NOT_MODIFIED, has_etag
 from app.kit.direct import JSON, body_of, query_of, usually
 from app.kit.http import body_bytes
 from app.kit.problems import problem_responses
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import SESSION_KEY, Key
-
-NOT_MODIFIED: dict[int | str, dict[str, Any]] = {
-    304: {"description": "Not modified: the caller's `If-None-Match` is current"}
-}
 
 router = APIRouter(route_class=Guarded, tags=["context"], responses=problem_responses(404, 422, 503))
 
@@ -43,7 +39,9 @@ async def _usual_post(request: Request) -> Response | None:
     return None if body is None else await post_context(key, tenant, request, query, body)
 
 
-@router.get("/sessions/{key}/context", operation_id="getContext", response_model=ContextOut, responses=NOT_MODIFIED)
+@router.get(
+    "/sessions/{key}/context", operation_id="getContext", response_model=ContextOut, responses={304: NOT_MODIFIED}
+)
 @usually(_usual_get)
 async def get_context(key: Key, tenant: Tenant, request: Request, query: Annotated[ContextQuery, Query()]) -> Response:
     """Compile the context for the agent's next call. Never waits for a model; an unknown session is empty."""
@@ -55,7 +53,7 @@ async def get_context(key: Key, tenant: Tenant, request: Request, query: Annotat
     "/sessions/{key}/context",
     operation_id="compileContext",
     response_model=ContextOut,
-    responses=problem_responses(413) | NOT_MODIFIED,
+    responses=problem_responses(413) | {304: NOT_MODIFIED},
 )
 @needs(Access.READ)
 @usually(_usual_post)

@@ -8,7 +8,7 @@ from app.context.diff import Change, Diff
 from app.context.model import Format
 from app.kit.bodies import Body
 from app.kit.times import Time
-from app.memory.model import Ranges
+from app.memory.ranges import Ranges
 from app.memory.rules import MESSAGE_TOKENS_MAX
 from app.recall.schemas import Query
 from app.sessions.model import SEQ_MAX

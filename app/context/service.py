@@ -30,7 +30,7 @@ from app.sessions.model import Message
 from app.sessions.reading import read_message
 from app.sessions.store import session_id
 from app.state.reading import check_temp
-from app.state.templates import Scope, names_of, read
+from app.state.templates import Scope, names_of
 
 MESSAGES = frozenset({HitKind.MESSAGE})
 RECALLED_MAX = 100  # hits considered for one context
@@ -102,7 +102,7 @@ class ContextService:
             raise AssertionError  # without a known mark the read answers a snapshot
         if moment != PRESENT:
             return kept.answer  # a request for the past is no call
-        return self._answers.told(session, query.format, kept)
+        return self._answers.with_comparison(session, query.format, kept)
 
     def _kept(self, question: Asked | None, query: ContextQuery, body: ContextIn) -> Kept | None:
         """The cached answer to this question, if it is of today."""
@@ -196,19 +196,28 @@ def _ask(
 
 
 def work_bytes(snapshot: Snapshot) -> int:
-    """The cost of compiling, in bytes of a request body that take as long to read."""
+    """The cost of compiling, in bytes of a request body that take as long to read.
+
+    Media and reasoning have more characters than their tokens tell, which may be none.
+    """
     notes = sum(chunk.tokens for chunk in snapshot.reflections) + sum(chunk.tokens for chunk in snapshot.observations)
-    media = sum(len(str(part.get("data", ""))) for message in snapshot.tail for part in message.parts)
-    said = sum(message.tokens + PART_BYTES * max(1, len(message.parts)) for message in snapshot.tail)
+    said = sum(
+        max(message.tokens, _characters(message) // CHARACTERS_PER_TOKEN) + PART_BYTES * max(1, len(message.parts))
+        for message in snapshot.tail
+    )
     facts = () if snapshot.standing is None else snapshot.standing.facts
     known = sum(len(fact.text) + FACT_BYTES for fact in facts)
-    return notes + media // CHARACTERS_PER_TOKEN + said + known
+    return notes + said + known
+
+
+def _characters(message: Message) -> int:
+    return sum(len(value) for part in message.parts for value in part.values() if isinstance(value, str))
 
 
 def _names(body: ContextIn, limits: ContextLimits) -> Names:
     """The names that the templates use. Raises TooLarge for a template over the limit."""
     check_templates(body, limits)
-    return names_of(map(read, body.system))
+    return names_of(body.system)
 
 
 def _now(server: datetime, newest: datetime | None) -> datetime:

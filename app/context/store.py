@@ -8,6 +8,8 @@ templates (``state``). The summary leaves the messages the rest of the budget (`
   length costs some twenty index look-ups besides the messages that are shown.
 - A caller that has read the session before passes the ``mark`` of that state; if it still holds, a single empty row
   says so. One that expects it to hold asks for the mark alone first, which takes a few look-ups.
+- A tail has at most ``MESSAGES_MAX`` messages, and ``BYTES_MAX`` of those over 4 kB, which have an index: reasoning
+  counts no tokens, nor does a part whose sender says so, and a budget may be without a limit.
 - In a shared memory only the sessions whose notes are shown are looked up (docs/sharing.md).
 - ``OFFSET 0`` computes the middle before the look-up: under row-level security Postgres searches no index by an
   expression that might fail.
@@ -30,6 +32,9 @@ CAUSES = 8  # of the last versions, to tell why the prefix broke
 ELSEWHERE_SESSIONS, ELSEWHERE_MESSAGES = 5, 20  # sessions that share the memory, and messages of each, that are told
 LOOK_BACK = 32  # messages read before the start, to find the start of its group
 RUN_MAX = 200  # consecutive results, and calls before them: the read begins before the first of them
+MESSAGES_MAX = 20_000  # a million tokens of messages of 50
+BYTES_MAX = 32 * 1024 * 1024  # the largest request that the Messages API accepts (docs.anthropic.com, Errors)
+ELSEWHERE_BYTES_MAX = 2 * 1024 * 1024  # of the messages of each other session
 
 STATE = (
     f"CASE WHEN cardinality((SELECT $8::text[])) > 0 THEN ({VALUES.format(session='$1', scopes='$7', names='$8')}) END"
@@ -87,8 +92,9 @@ WITH RECURSIVE {moment}, ruled AS (
     FROM messages WHERE session_id = $1 AND seq = middle
   ) AS looked
   WHERE low < high
-), start AS (
-  SELECT greatest(shown_from_seq, coalesce(before_calls.seq + 1, before_results.seq, found.seq) - $5) AS seq
+), whole AS MATERIALIZED (
+  SELECT greatest(shown_from_seq, coalesce(before_calls.seq + 1, before_results.seq, found.seq) - $5,
+                  session.seq - {messages_max} + 1) AS seq
   FROM session CROSS JOIN (SELECT max(low) AS seq FROM seek) AS found LEFT JOIN LATERAL (
     SELECT seq FROM messages
     WHERE session_id = $1 AND seq BETWEEN found.seq - {run} AND found.seq AND kind <> 'tool_result'
@@ -98,6 +104,15 @@ WITH RECURSIVE {moment}, ruled AS (
     WHERE session_id = $1 AND seq >= before_results.seq - {run} AND seq < before_results.seq AND kind <> 'tool_call'
     ORDER BY seq DESC LIMIT 1
   ) AS before_calls ON true
+), start AS (
+  SELECT coalesce(fitting.seq, whole.seq) AS seq FROM session CROSS JOIN whole LEFT JOIN LATERAL (
+    SELECT max(seq) + 1 AS seq FROM (
+      SELECT seq, sum(bytes) OVER (ORDER BY seq DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_after
+      FROM (SELECT seq, octet_length(parts::text) AS bytes FROM messages
+            WHERE session_id = (SELECT $1) AND seq BETWEEN whole.seq AND session.seq
+              AND octet_length(parts::text) > 4096 ORDER BY seq DESC LIMIT {messages_max}) AS large
+    ) AS summed WHERE bytes_after >= {bytes_max}
+  ) AS fitting ON true
 )
 SELECT {columns}, NULL::jsonb AS head, NULL::json AS notes, NULL::json AS state
 FROM session s, start, LATERAL (
@@ -143,6 +158,8 @@ COMMON = {
     "columns": COLUMNS,
     "nulls": NULLS,
     "run": RUN_MAX,
+    "messages_max": MESSAGES_MAX,
+    "bytes_max": BYTES_MAX,
     "standing": standing(session="$1", facts_max="$9"),
     "causes": CAUSES,
     "state": STATE,
@@ -157,10 +174,14 @@ ELSEWHERE = f""",
            FROM (SELECT id, key, observed_seq, next_seq - 1 AS last_seq FROM sessions o
                  WHERE o.memory_id = s.memory_id AND o.waiting AND o.id <> $1 AND o.next_seq - 1 > o.observed_seq
                  ORDER BY o.last_active_at DESC LIMIT {ELSEWHERE_SESSIONS}) t
-           CROSS JOIN LATERAL (SELECT * FROM messages g
-                               WHERE g.session_id = t.id AND g.seq BETWEEN t.observed_seq + 1 AND t.last_seq
-                                 AND g.observe AND g.tokens <= (SELECT $11::int)
-                               ORDER BY g.seq DESC LIMIT {ELSEWHERE_MESSAGES}) g) END"""  # noqa: S608 - our own numbers
+           CROSS JOIN LATERAL (
+             SELECT * FROM (
+               SELECT *, sum(octet_length(parts::text)) OVER (ORDER BY seq DESC) AS bytes FROM (
+                 SELECT * FROM messages g
+                 WHERE g.session_id = t.id AND g.seq BETWEEN t.observed_seq + 1 AND t.last_seq
+                   AND g.observe AND g.tokens <= (SELECT $11::int)
+                 ORDER BY g.seq DESC LIMIT {ELSEWHERE_MESSAGES}) newest) summed
+             WHERE bytes <= {ELSEWHERE_BYTES_MAX}) g) END"""  # noqa: S608 - our own numbers
 
 SNAPSHOT = (
     READ.format(

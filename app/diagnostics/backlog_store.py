@@ -75,7 +75,7 @@ WHERE m.due_at IS NOT NULL AND m.attempts > 0 ORDER BY m.attempts DESC, s.key LI
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class StatusTotals:
     """The memories of one status, their tokens not yet observed, and the age of the oldest such message."""
 
     memories: int = 0
@@ -90,18 +90,18 @@ class Backlog:
     ``due`` memories can be claimed now, the first of them since ``late_seconds``.
     """
 
-    standing: Mapping[MemoryStatus, Standing]
+    by_status: Mapping[MemoryStatus, StatusTotals]
     pending_tokens: tuple[int, ...]
     due: int
     late_seconds: float
 
     @property
     def memories(self) -> Mapping[MemoryStatus, int]:
-        return {status: found.memories for status, found in self.standing.items()}
+        return {status: found.memories for status, found in self.by_status.items()}
 
     @property
     def oldest_seconds(self) -> float:
-        return max((found.oldest_seconds for found in self.standing.values()), default=0.0)
+        return max((found.oldest_seconds for found in self.by_status.values()), default=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,12 +157,12 @@ class BacklogStore:
 
 
 def _backlog_of(rows: Sequence[Row], ages: Sequence[float], *, attempts_max: int) -> Backlog:
-    standing, tokens = dict[MemoryStatus, Standing](), [0] * (len(ages) + 1)
+    by_status, tokens = dict[MemoryStatus, StatusTotals](), [0] * (len(ages) + 1)
     for row in rows:
         state = QueueState(**{name: row[name] for name in OF_QUEUE})
         status = memory_status(state, enabled=True, attempts_max=attempts_max)
-        former = standing.get(status, Standing())
-        standing[status] = Standing(
+        former = by_status.get(status, StatusTotals())
+        by_status[status] = StatusTotals(
             memories=former.memories + row["memories"],
             pending_tokens=former.pending_tokens + row["pending_tokens"],
             oldest_seconds=max(former.oldest_seconds, row["seconds"]),
@@ -170,7 +170,7 @@ def _backlog_of(rows: Sequence[Row], ages: Sequence[float], *, attempts_max: int
         tokens[row["age"]] += row["pending_tokens"]
     due = [row for row in rows if row["due"]]
     return Backlog(
-        standing=standing,
+        by_status=by_status,
         pending_tokens=tuple(tokens),
         due=sum(row["memories"] for row in due),
         late_seconds=max((row["late_seconds"] for row in due), default=0.0),

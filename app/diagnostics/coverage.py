@@ -4,8 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.memory.model import Ranges
-from app.memory.spans import merged, ranges
+from app.memory.ranges import Ranges, merged, ranges
 
 ERASED, REBUILDING, SKIP = "erased", "rebuilding", "skip"
 

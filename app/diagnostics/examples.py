@@ -12,7 +12,7 @@ _RUN: dict[str, Any] = {
     "session": "s1",
     "provider": "anthropic",
     "model": "claude-haiku-5-5",
-    "prompt_version": "observer-4",
+    "prompt_version": "observer-5",
     "epoch": 7,
     "from_seq": 81,
     "to_seq": 120,

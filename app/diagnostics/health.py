@@ -3,7 +3,7 @@
 from app.diagnostics.operation_schemas import ReadyOut
 from app.kit.db import Database
 from app.kit.errors import Unavailable
-from app.kit.migrate import current_revision, head_revision, is_newer, lacking, tell_newer
+from app.kit.migrate import current_revision, head_revision, is_newer, lacking, warn_newer
 
 
 async def readiness(database: Database, name: str) -> ReadyOut:
@@ -16,5 +16,5 @@ async def readiness(database: Database, name: str) -> ReadyOut:
     if wrong := lacking(revision):
         raise Unavailable(wrong)
     if is_newer(revision):
-        tell_newer(revision)
+        warn_newer(revision)
     return ReadyOut(status="ready", database=name, migration=revision, known=head_revision())

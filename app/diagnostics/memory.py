@@ -6,7 +6,7 @@ from typing import Any
 from app.diagnostics.coverage import REBUILDING, SKIP, Covered, coverage
 from app.kit.db import Row
 from app.memory.model import Status
-from app.memory.rows import ranges_of
+from app.memory.ranges import ranges_of
 from app.memory.rules import Rules
 from app.memory.spending import Account, Accounts, Cap, Caps, allowance
 from app.memory.status import MemoryStatus, memory_status

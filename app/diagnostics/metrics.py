@@ -62,7 +62,7 @@ class Metrics:
 
     async def text(self) -> bytes:
         """The exposition format. While the database is away its gauges are left out."""
-        self._told(await self._backlog())
+        self._set(await self._backlog())
         pool = self._database.pool_state()
         for state, connections in pool.items():
             self._pool.labels(state).set(connections)
@@ -77,7 +77,7 @@ class Metrics:
         except AWAY:
             return None
 
-    def _told(self, backlog: Backlog | None) -> None:
+    def _set(self, backlog: Backlog | None) -> None:
         self._up.set(backlog is not None)
         self._memories.clear()
         self._pending.clear()

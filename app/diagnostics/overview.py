@@ -56,7 +56,7 @@ class Overview:
         self._name = name
         self._clock = clock
 
-    async def told(self, tenant: str, *, of_process: bool) -> OverviewOut:
+    async def read(self, tenant: str, *, of_process: bool) -> OverviewOut:
         accounts = await self._charging.accounts(None, tenant)
         return OverviewOut.model_validate(
             {
@@ -86,9 +86,9 @@ def _queue(backlog: Backlog) -> dict[str, Any]:
     return {
         "complete": max(backlog.due, later) < OWN_MAX,
         "memories": [
-            {"status": status} | asdict(backlog.standing[status])
+            {"status": status} | asdict(backlog.by_status[status])
             for status in MemoryStatus
-            if status in backlog.standing
+            if status in backlog.by_status
         ],
         "ages": [
             {"below_seconds": bound, "pending_tokens": tokens}

@@ -27,8 +27,9 @@ from app.diagnostics.schemas import (
     VersionPage,
 )
 from app.diagnostics.service import DiagnosticsService, Stream
-from app.kit.auth import Access, Caller, Guarded, Tenant, is_let_in, needs, sharer_of
-from app.kit.paging import PAGE_DEFAULT, Cursor, Limit, paged, read_cursor
+from app.kit.auth import Access, Caller, Guarded, Tenant, is_key_valid, needs, sharer_of
+from app.kit.offload import offloaded
+from app.kit.paging import PAGE_DEFAULT, Cursor, Limit, next_cursor, paged, read_cursor
 from app.kit.problems import problem_responses
 from app.memory.model import Status
 from app.memory.schemas import observation_out, reflection_out
@@ -68,7 +69,7 @@ async def _heard(
     last = last_event_id or last_heard
     place = None if last is None else read_place(last)
     heard = _service(request).events(
-        tenant, key, place, is_let_in=partial(is_let_in, request), sharer=sharer_of(request)
+        tenant, key, place, is_key_valid=partial(is_key_valid, request), sharer=sharer_of(request)
     )
     async with heard as stream:
         yield stream
@@ -112,12 +113,14 @@ async def list_observations(
     limit: Limit = PAGE_DEFAULT,
     cursor: Cursor = None,
 ) -> ObservationPage:
-    """Page through the observations, including retired ones, oldest first."""
-    found = await _service(request).observations(
-        tenant, key, after=read_cursor(cursor, int, path=request.url.path) or 0, status=status, limit=limit + 1
+    """Page through the observations, including retired ones, oldest first. A page of long ones may hold fewer."""
+    path = request.url.path
+    found, more = await _service(request).observations(
+        tenant, key, after=read_cursor(cursor, int, path=path) or 0, status=status, limit=limit
     )
-    page, cursor = paged(found, limit, lambda last: last.id, path=request.url.path)
-    return ObservationPage(items=[observation_out(item, key) for item in page], next_cursor=cursor)
+    size = sum(len(note.text) for note in found)
+    items = await offloaded(lambda: [observation_out(note, key) for note in found], size=size)
+    return ObservationPage(items=items, next_cursor=next_cursor(found[-1].id, path=path) if more else None)
 
 
 @router.get("/sessions/{key}/memory/reflections", operation_id="listReflections")
@@ -129,12 +132,14 @@ async def list_reflections(
     limit: Limit = PAGE_DEFAULT,
     cursor: Cursor = None,
 ) -> ReflectionPage:
-    """Page through the reflections, including retired ones, oldest first."""
-    found = await _service(request).reflections(
-        tenant, key, after=read_cursor(cursor, int, path=request.url.path) or 0, status=status, limit=limit + 1
+    """Page through the reflections, including retired ones, oldest first. A page of long ones may hold fewer."""
+    path = request.url.path
+    found, more = await _service(request).reflections(
+        tenant, key, after=read_cursor(cursor, int, path=path) or 0, status=status, limit=limit
     )
-    page, cursor = paged(found, limit, lambda last: last.id, path=request.url.path)
-    return ReflectionPage(items=[reflection_out(item, key) for item in page], next_cursor=cursor)
+    size = sum(len(note.text) for note in found)
+    items = await offloaded(lambda: [reflection_out(note, key) for note in found], size=size)
+    return ReflectionPage(items=items, next_cursor=next_cursor(found[-1].id, path=path) if more else None)
 
 
 @router.get("/sessions/{key}/memory/runs", operation_id="listRuns")
@@ -218,9 +223,9 @@ async def readyz(request: Request) -> ReadyOut:
 @metrics_router.get("/overview", operation_id="getOverview")
 async def overview(tenant: Tenant, request: Request) -> OverviewOut:
     """Count the tenant's memories that wait, work and fail; with an admin key also show the state of this process."""
-    told: Overview = request.app.state.overview
+    service: Overview = request.app.state.overview
     caller: Caller = request.scope["caller"]
-    return await told.told(tenant, of_process=caller.access.covers(Access.ADMIN))
+    return await service.read(tenant, of_process=caller.access.covers(Access.ADMIN))
 
 
 @metrics_router.get(
@@ -232,5 +237,5 @@ async def overview(tenant: Tenant, request: Request) -> OverviewOut:
 @needs(Access.ADMIN)
 async def metrics(request: Request) -> Response:
     """Get the counters of this process and the backlog of all processes; docs/metrics.md explains each metric."""
-    told: Metrics = request.app.state.metrics
-    return Response(await told.text(), media_type=CONTENT_TYPE_LATEST)
+    service: Metrics = request.app.state.metrics
+    return Response(await service.text(), media_type=CONTENT_TYPE_LATEST)

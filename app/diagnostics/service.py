@@ -95,10 +95,10 @@ class DiagnosticsService:
         key: str,
         place: Place | None,
         *,
-        is_let_in: Callable[[], Awaitable[bool]],
+        is_key_valid: Callable[[], Awaitable[bool]],
         sharer: Hashable,
     ) -> AsyncIterator[Stream]:
-        """A stream of the memory's events after ``place``, until the exit or until the key is not ``is_let_in``.
+        """A stream of the memory's events after ``place``, until the exit or until the key is not ``is_key_valid``.
 
         ``sharer``: see ``sharer_of``. Raises SessionNotFound and TooManyStreams before the first event.
         """
@@ -111,13 +111,13 @@ class DiagnosticsService:
             " (DAYBOOK_EVENTS__STREAMS_MAX)"
         )
         async with self._streams.place(sharer, refusal=TooManyStreams(detail, retry_after=STREAMS_RETRY_SECONDS)):
-            yield Stream(begun[0], self._listening(session, begun, is_let_in))
+            yield Stream(begun[0], self._listening(session, begun, is_key_valid))
 
     async def _listening(
-        self, session: UUID, found: tuple[Place, Row] | None, is_let_in: Callable[[], Awaitable[bool]]
+        self, session: UUID, found: tuple[Place, Row] | None, is_key_valid: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[Event]:
         before: Row | None = None
-        while not self._leaving and found is not None and await is_let_in():
+        while not self._leaving and found is not None and await is_key_valid():
             place, row = found
             for event in events(place, row):
                 place = event.place
@@ -151,13 +151,13 @@ class DiagnosticsService:
 
     async def observations(
         self, tenant: str, key: str, *, after: int, status: str | None, limit: int
-    ) -> list[Observation]:
+    ) -> tuple[list[Observation], bool]:
         memory = await self._memory_of(tenant, key)
         return await self._store.observations(memory, after=after, status=status, limit=limit)
 
     async def reflections(
         self, tenant: str, key: str, *, after: int, status: str | None, limit: int
-    ) -> list[Reflection]:
+    ) -> tuple[list[Reflection], bool]:
         memory = await self._memory_of(tenant, key)
         return await self._store.reflections(memory, after=after, status=status, limit=limit)
 

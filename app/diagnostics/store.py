@@ -1,5 +1,6 @@
 """The SQL of diagnostics, which crosses domains. ``/memory`` is one statement over live and deleted notes."""
 
+from collections.abc import Sequence
 from dataclasses import astuple
 from typing import Any
 from uuid import UUID
@@ -82,16 +83,19 @@ LOG_REFLECTIONS = _LOG_REFLECTIONS.format(name="log_reflections", reflection=REF
 PAST_OBSERVATIONS = _LOG_OBSERVATIONS.format(name="past_observations", conversation=CONVERSATION, live=_WAS_LIVE)
 PAST_REFLECTIONS = _LOG_REFLECTIONS.format(name="past_reflections", reflection=REFLECTION, live=_WAS_LIVE)
 
-OBSERVATIONS = f"""/* observations */
-SELECT o.*, {CONVERSATION}
-FROM observations o
-WHERE memory_id = $1 AND id > $2 AND ($3::text IS NULL OR status = $3) ORDER BY id LIMIT $4
-"""  # noqa: S608 - our own columns
+# The next notes, up to the one that brings their texts to $5 bytes. ``found``: how many there are within the limit and
+# one over it, to tell whether more follow.
+_NOTES = """/* {table} */
+SELECT {columns} FROM (
+  SELECT *, count(*) OVER () AS found,
+    sum(octet_length(text)) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+  FROM (SELECT * FROM {table} WHERE memory_id = $1 AND id > $2 AND ($3::text IS NULL OR status = $3)
+        ORDER BY id LIMIT $4 + 1) AS next
+) AS {alias} WHERE coalesce(bytes_before, 0) < $5 ORDER BY id LIMIT $4
+"""
 
-REFLECTIONS = f"""/* reflections */
-SELECT {REFLECTION} FROM reflections r
-WHERE memory_id = $1 AND id > $2 AND ($3::text IS NULL OR status = $3) ORDER BY id LIMIT $4
-"""  # noqa: S608 - our own columns
+OBSERVATIONS = _NOTES.format(table="observations", columns=f"o.*, {CONVERSATION}", alias="o")
+REFLECTIONS = _NOTES.format(table="reflections", columns=f"{REFLECTION}, found", alias="r")
 
 RUNS = """/* runs */
 SELECT r.*, CASE WHEN r.session_id IS NOT NULL THEN (SELECT key FROM sessions WHERE id = r.session_id) END AS session
@@ -148,6 +152,7 @@ SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.l
 FROM memory m, place p
 """
 
+NOTES_BYTES_MAX = 512 * 1024  # of the texts in one page: with their lines they are answered within a tenth of a second
 EVENTS_MAX = 200  # of each kind that one poll returns; the next poll continues after them
 
 
@@ -192,14 +197,24 @@ class DiagnosticsStore:
     async def versions(self, session: UUID, memory: UUID, *, before: int, limit: int) -> list[dict[str, Any]]:
         return [dict(row) for row in await self._database.fetch(VERSIONS, memory, session, before, limit)]
 
-    async def observations(self, memory: UUID, *, after: int, status: str | None, limit: int) -> list[Observation]:
-        rows = await self._database.fetch(OBSERVATIONS, memory, after, status, limit)
-        return [observation_of(row) for row in rows]
+    async def observations(
+        self, memory: UUID, *, after: int, status: str | None, limit: int
+    ) -> tuple[list[Observation], bool]:
+        """The observations after this id, and whether more follow."""
+        rows = await self._database.fetch(OBSERVATIONS, memory, after, status, limit, NOTES_BYTES_MAX)
+        return [observation_of(row) for row in rows], _more(rows)
 
-    async def reflections(self, memory: UUID, *, after: int, status: str | None, limit: int) -> list[Reflection]:
-        rows = await self._database.fetch(REFLECTIONS, memory, after, status, limit)
-        return [reflection_of(row) for row in rows]
+    async def reflections(
+        self, memory: UUID, *, after: int, status: str | None, limit: int
+    ) -> tuple[list[Reflection], bool]:
+        """The reflections after this id, and whether more follow."""
+        rows = await self._database.fetch(REFLECTIONS, memory, after, status, limit, NOTES_BYTES_MAX)
+        return [reflection_of(row) for row in rows], _more(rows)
 
     async def runs(self, memory: UUID, *, before: int, outcome: str | None, limit: int) -> list[dict[str, Any]]:
         rows = await self._database.fetch(RUNS, memory, before, outcome, limit)
         return [dict(row) for row in rows]
+
+
+def _more(rows: Sequence[Row]) -> bool:
+    return bool(rows) and len(rows) < rows[0]["found"]

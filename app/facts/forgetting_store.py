@@ -13,14 +13,14 @@ from app.facts.forgetting import Correction, corrections, derived_since, of_mess
 from app.facts.model import Source
 from app.facts.rereading import Overrides
 from app.facts.rereading_store import IS_HIDDEN
-from app.facts.store import facts_of
+from app.facts.store import OF_RESOURCE, facts_of
 from app.kit.db import Tx
 from app.sessions.model import Gone
 from app.sessions.sharing_store import waiting
 from app.sessions.waking import woken
 
 FACTS_OF_SESSION = f"""/* facts_of_session */
-SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} AND sources @> $3 ORDER BY id
+SELECT * FROM facts WHERE {OF_RESOURCE} AND sources @> $3 ORDER BY id
 """  # noqa: S608 - our own text
 
 FORGET_FACTS = f"""/* forget_facts */

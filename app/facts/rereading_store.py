@@ -85,6 +85,22 @@ DELETE FROM facts f USING hidden h WHERE f.tenant = h.tenant AND f.resource_id =
 """  # noqa: S608 - our own text
 
 
+# Of each session that was read further than it is now, the messages in between: an erasure deleted what was noted of
+# them, or a message was replaced. Messages that were never read are not among them.
+TO_READ_AGAIN = """/* facts_to_read_again */
+SELECT s.id AS session_id, s.key, said.seqs
+FROM sessions s CROSS JOIN LATERAL (
+  SELECT max(to_seq) AS seq FROM runs
+  WHERE memory_id = s.memory_id AND kind = 'note_facts' AND outcome = 'recorded' AND to_seq > s.facts_seq
+    AND coalesce(session_id, memory_id) = s.id
+) AS noted CROSS JOIN LATERAL (
+  SELECT array_agg(seq) AS seqs FROM messages
+  WHERE session_id = s.id AND seq > s.facts_seq AND seq <= noted.seq AND observe AND erased_at IS NULL
+) AS said
+WHERE s.tenant = $1 AND s.resource_id = $2 AND s.facts_seq < s.next_seq - 1 AND said.seqs IS NOT NULL
+"""
+
+
 async def overrides_of(tx: Tx, tenant: str, resource_id: str, session: UUID) -> Overrides:
     """The refusals and corrections of a session; for a branch also refusals of the sessions that it descends from."""
     rows = await tx.fetch(HIDDEN, tenant, resource_id, [str(session)])
@@ -109,6 +125,12 @@ async def refuse(tx: Tx, tenant: str, resource_id: str, sources: Iterable[Source
         refused = [*taken, *(one.source for one in former)]
         cites = sorted({seq for one in refused if one.session_id == session for seq in one.cites})
         await add(tx, tenant, resource_id, [refusal(session, source.session, cites)])
+
+
+async def to_read_again(tx: Tx, tenant: str, resource_id: str) -> list[Source]:
+    """The messages of the resource's sessions that are to be read again, as a source for each session."""
+    rows = await tx.fetch(TO_READ_AGAIN, tenant, resource_id)
+    return [refusal(row["session_id"], row["key"], row["seqs"]).source for row in rows]
 
 
 async def add(tx: Tx, tenant: str, resource_id: str, corrections: Iterable[Correction]) -> None:

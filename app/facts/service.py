@@ -22,7 +22,7 @@ from app.facts.model import (
     NewFact,
     Source,
 )
-from app.facts.rereading_store import refuse
+from app.facts.rereading_store import refuse, to_read_again
 from app.facts.store import FactStore
 from app.kit.clock import Clock
 from app.kit.db import Database, Tx
@@ -119,13 +119,15 @@ class FactService:
         """Delete one fact, or all of them. Answers how many.
 
         A fact that a deleted one had replaced is valid again, for as long as the deleted one was. What the memory noted
-        is not noted again from the same messages.
+        is not noted again from the same messages; if all are deleted, nor is what waits to be noted again.
         """
         async with self._database.tx() as tx:
             known = await writing_store.locked(tx, tenant, resource_id)
             ids = {fact.id for fact in known if fact_id in {None, fact.id}}
             changes = without_facts(known, ids)
             sources = [source for fact in known if fact.id in ids for source in fact.sources]
+            if fact_id is None:
+                sources += await to_read_again(tx, tenant, resource_id)
             await refuse(tx, tenant, resource_id, sources)
             await writing_store.apply(tx, tenant, resource_id, changes)
         return len(changes.deleted)

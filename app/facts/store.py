@@ -8,9 +8,11 @@ from app.facts.rereading_store import IS_HIDDEN
 from app.kit.db import Database, Row
 from app.sessions.model import Trust
 
+# Without the refusals and corrections, which are in the same table.
+OF_RESOURCE = f"tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN}"
+
 FACTS = f"""/* facts */
-SELECT * FROM facts
-WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} AND id > $3 AND ($4::text IS NULL OR category = $4)
+SELECT * FROM facts WHERE {OF_RESOURCE} AND id > $3 AND ($4::text IS NULL OR category = $4)
   AND CASE $5::text
         WHEN 'current' THEN valid_from <= coalesce($6, now()) AND (valid_to IS NULL OR valid_to > coalesce($6, now()))
         WHEN 'past' THEN valid_to <= coalesce($6, now()) ELSE true END
@@ -18,12 +20,10 @@ ORDER BY id LIMIT $7
 """  # noqa: S608 - our own text
 
 ALL_FACTS = f"""/* all_facts */
-SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} ORDER BY id
+SELECT * FROM facts WHERE {OF_RESOURCE} ORDER BY id
 """  # noqa: S608 - our own text
 
-FACT = f"""/* fact */
-SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = $3 AND NOT {IS_HIDDEN}
-"""  # noqa: S608 - our own text
+FACT = f"/* fact */ SELECT * FROM facts WHERE {OF_RESOURCE} AND id = $3"  # noqa: S608 - our own text
 
 
 class FactStore:

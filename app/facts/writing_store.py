@@ -11,20 +11,17 @@ from uuid import UUID
 
 from app.facts.forgetting import FactChanges
 from app.facts.model import Fact, NewFact, Source, source_to_json
-from app.facts.rereading_store import IS_HIDDEN
-from app.facts.store import ALL_FACTS, FACT, fact_of, facts_of
+from app.facts.store import ALL_FACTS, FACT, OF_RESOURCE, fact_of, facts_of
 from app.facts.worth import passes_at, worth
 from app.kit.db import Tx
 
 LOCK_FACTS = "/* lock_facts */ SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 
 FACTS_SAYING = f"""/* facts_saying */
-SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} AND text = $3 ORDER BY id
+SELECT * FROM facts WHERE {OF_RESOURCE} AND text = $3 ORDER BY id
 """  # noqa: S608 - our own text
 
-COUNT_FACTS = f"""/* count_facts */
-SELECT count(*) FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN}
-"""  # noqa: S608 - our own text
+COUNT_FACTS = f"/* count_facts */ SELECT count(*) FROM facts WHERE {OF_RESOURCE}"  # noqa: S608 - our own text
 
 ADD_FACT = """/* add_fact */
 INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, valid_from, valid_to, worth, passes_at,

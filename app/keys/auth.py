@@ -46,9 +46,9 @@ class _Known:
 
 
 class Auth:
-    """The ``Authority`` of the service. ``store`` None: there is no key but the bootstrap key."""
+    """The ``Authority`` of the service."""
 
-    def __init__(self, config: AuthConfig, *, store: KeyStore | None, clock: Clock) -> None:
+    def __init__(self, config: AuthConfig, *, store: KeyStore, clock: Clock) -> None:
         self._config = config
         self._bootstrap = None if config.bootstrap_key is None else config.bootstrap_key.encode()
         self._store = store
@@ -91,7 +91,7 @@ class Auth:
     async def note_used(self) -> None:
         """Write the time of the last use of each key that was used since the previous call."""
         used, self._used = self._used, {}
-        if not used or self._store is None:
+        if not used:
             return
         try:
             await self._store.touch(used)
@@ -120,8 +120,6 @@ class Auth:
         """
         if self._bootstrap is not None or not self._config.loopback:
             return False
-        if self._store is None:
-            return True
         if self._local is None or (self._local[0] and (sent_key or not self._is_believed(self._local[1], now))):
             try:
                 self._local = await self._store.is_empty(), now
@@ -140,7 +138,7 @@ class Auth:
         While the database is away, the key as it was cached: nothing but the metrics can be asked for then.
         """
         key_id = id_of(secret)
-        if key_id is None or self._store is None:
+        if key_id is None:
             return None
         known = self._known.get(key_id)
         if known is not None and self._is_believed(known.at, now):

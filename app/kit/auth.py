@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from app.kit.db import acting_for
 from app.kit.direct import Direct
 from app.kit.errors import Forbidden, Unauthorized
-from app.kit.http import PART, WITH_BODY
+from app.kit.http import INTERNAL, WITH_BODY
 from app.kit.parameters import check_parameters, query_parameters
 from app.kit.problems import READING, problem_responses
 from app.kit.rates import Rates
@@ -91,7 +91,7 @@ class Guarded(Direct):
     async def _admitted(self, scope: Scope) -> Caller:
         authority: Authority = scope["app"].state.auth
         caller = await authority.caller(Headers(scope=scope))
-        if caller.key is not None and PART not in scope:
+        if caller.key is not None and INTERNAL not in scope:
             rates: Rates = scope["app"].state.rates
             scope["answer_headers"].append((SCOPE_HEADER, caller.access.encode()))
             await rates.spend(caller.key, scope["answer_headers"])
@@ -115,7 +115,7 @@ def sharer_of(request: Request) -> Hashable:
     return object() if caller.key is None else caller.tenant
 
 
-async def is_let_in(request: Request) -> bool:
+async def is_key_valid(request: Request) -> bool:
     """Whether the request's key is still valid: a long answer may outlive a key that is revoked or expires.
 
     When the database is away, the Authority's error passes.

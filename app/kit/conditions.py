@@ -1,11 +1,14 @@
 """Conditional requests: ``If-Match`` and ``If-None-Match`` (RFC 9110 section 13)."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Header
 
+from app.kit.errors import Category, DomainError
+
 IF_MATCH = "Expected `ETag`; 412 if the current one differs"
+NOT_MODIFIED: dict[str, Any] = {"description": "Not modified: the caller's `If-None-Match` is current"}
 IfMatch = Annotated[str | None, Header(max_length=1_000, description=IF_MATCH)]
 IfNoneMatch = Annotated[
     str | None,
@@ -14,6 +17,10 @@ IfNoneMatch = Annotated[
         description="`*`: only if nothing is stored yet; an `ETag`: only if the current one differs; else 412",
     ),
 ]
+
+
+class PreconditionFailed(DomainError):
+    slug, title, category = "precondition-failed", "The condition on the ETag does not hold", Category.PRECONDITION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,16 +34,15 @@ class Conditions:
     def are_any(self) -> bool:
         return self.if_match is not None or self.if_none_match is not None
 
-    def unmet(self, etag: str | None) -> str | None:
-        """Why the conditions do not hold for this ``etag`` (None: nothing is stored), or None if they hold.
+    def check(self, etag: str | None) -> None:
+        """Raises PreconditionFailed if the conditions do not hold for this ``etag`` (None: nothing is stored).
 
         13.1.1: one of the tags of ``If-Match`` must equal it, compared strongly; * matches any. 13.1.2: none of the
         tags of ``If-None-Match`` may match.
         """
-        found = f"the current ETag is {etag}" if etag else "nothing is stored under this name"
-        if self.if_match is not None and not _is_one_of(self.if_match, etag):
-            return found
-        return found if etag is not None and has_etag(self.if_none_match, etag) else None
+        matches = self.if_match is None or _is_one_of(self.if_match, etag)
+        if not matches or (etag is not None and has_etag(self.if_none_match, etag)):
+            raise PreconditionFailed(f"the current ETag is {etag}" if etag else "nothing is stored under this name")
 
 
 def has_etag(if_none_match: str | None, etag: str) -> bool:

@@ -24,7 +24,7 @@ from app.kit.metrics import HttpMetrics, method_of, route_of
 from app.kit.offload import UNKNOWN
 from app.kit.patterns import lazy_pattern
 from app.kit.problems import bug, problem_of, problem_response
-from app.kit.tracing import UNTRACED, tell_answer, traced_request
+from app.kit.tracing import UNTRACED, record_answer, traced_request
 
 log = structlog.get_logger("daybook.http")
 
@@ -33,8 +33,8 @@ _QUIET = ("/healthz", "/readyz")
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 UNCODED = frozenset({"", "identity"})
 CLIENT_GONE = 499  # nginx's status: the client closed the connection before there was an answer
-PART = "daybook.part"  # marks the scope of an internal request, made for another one that is counted
-ASKED_HEADERS = (
+INTERNAL = "daybook.internal"  # marks the scope of an internal request, made for another one that is counted
+ALLOWED_HEADERS = (
     "Authorization",
     "Idempotency-Key",
     "If-Match",
@@ -48,7 +48,7 @@ ASKED_HEADERS = (
     "Range",
     "X-Request-Id",
 )
-TOLD_HEADERS = (
+EXPOSED_HEADERS = (
     "Artifact-Handle",
     "Content-Range",
     "ETag",
@@ -124,7 +124,7 @@ class Gate:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, self._limit_text())
             return message
 
-        counted = PART not in scope
+        counted = INTERNAL not in scope
         self._running += counted
         tracer = UNTRACED if scope["path"] in _QUIET else self._tracer
         with traced_request(tracer, method_of(scope), headers) as span:
@@ -136,7 +136,7 @@ class Gate:
                 status = CLIENT_GONE if answered == started else status
             finally:
                 self._running -= counted
-                tell_answer(span, method=method_of(scope), route=route_of(scope), status=status)
+                record_answer(span, method=method_of(scope), route=route_of(scope), status=status)
                 if counted:
                     self._metrics.answered(scope, status=status, seconds=answered - started)
                 self._access_log(scope, status, time.perf_counter() - started)
@@ -144,7 +144,7 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
         if (declared_bytes(headers) or 0) > self._config.request_bytes_max:
             await self._refused(problem_of(TooLarge(self._limit_text())))(scope, receive, send)
-        elif self._running > self._config.requests_max and scope["path"] not in _QUIET and PART not in scope:
+        elif self._running > self._config.requests_max and scope["path"] not in _QUIET and INTERNAL not in scope:
             await self._refused(problem_of(self._too_many()))(scope, receive, send)
         elif scope["method"] in WITH_BODY and headers.get("content-encoding", "").lower() not in UNCODED:
             await self._refused(_coded())(scope, receive, send)
@@ -203,11 +203,11 @@ async def _as_get(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> N
         scope["route"] = asked.get("route")
 
 
-def as_part(app: ASGIApp) -> ASGIApp:
+def as_internal(app: ASGIApp) -> ASGIApp:
     """The app for internal requests, made for another request: they are neither counted nor limited again."""
 
     async def asked(scope: Scope, receive: Receive, send: Send) -> None:
-        await app({**scope, PART: True}, receive, send)
+        await app({**scope, INTERNAL: True}, receive, send)
 
     return asked
 
@@ -220,7 +220,7 @@ def allow_cross_origin(app: FastAPI, origins: Sequence[str]) -> None:
         answer = await bug(request, error)
         origin = request.headers.get("origin", "")
         if origin in origins:
-            exposed = ", ".join(TOLD_HEADERS)
+            exposed = ", ".join(EXPOSED_HEADERS)
             told = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": exposed, "Vary": "Origin"}
             answer.headers.update(told)
         return answer
@@ -232,8 +232,8 @@ def _cross_origin(origins: Sequence[str]) -> dict[str, Any]:
     return {
         "allow_origins": origins,
         "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
-        "allow_headers": ASKED_HEADERS,
-        "expose_headers": TOLD_HEADERS,
+        "allow_headers": ALLOWED_HEADERS,
+        "expose_headers": EXPOSED_HEADERS,
     }
 
 

@@ -4,7 +4,8 @@ The text of an error may quote a message: a row that the database refused, a val
 exception only types and tracebacks are logged, and of a library's warnings only the first line.
 
 Our own events are written to stderr directly; warnings of libraries go through the standard library's handlers, which
-take ten times as long (docs/benchmarks/profile.md). If the process that reads stderr stops, nothing blocks (unheld.py).
+take ten times as long (docs/benchmarks/profile.md). If the process that reads stderr stops, nothing blocks
+(nonblocking.py).
 """
 
 import json
@@ -20,8 +21,8 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from app.kit.helper_main import PLACES
+from app.kit.nonblocking import WAITING_BYTES_MAX, NonBlockingStream, may_hang, nonblocking_stream
 from app.kit.tracing import add_trace
-from app.kit.unheld import WAITING_BYTES_MAX, Unheld, may_hang, unheld
 
 
 def configure(*, json: bool, level: str, waiting_bytes_max: int = WAITING_BYTES_MAX) -> None:
@@ -48,16 +49,18 @@ def configure(*, json: bool, level: str, waiting_bytes_max: int = WAITING_BYTES_
     )
 
 
-def _before_stderr(waiting_bytes_max: int) -> Unheld | None:
+def _before_stderr(waiting_bytes_max: int) -> NonBlockingStream | None:
     """The non-blocking stream for stderr if that may hang, else None."""
     try:
         descriptor = sys.stderr.fileno()
     except (OSError, ValueError):  # stderr is no file, or is closed
         return None
-    return unheld(descriptor, waiting_bytes_max=waiting_bytes_max) if may_hang(descriptor) else None
+    return nonblocking_stream(descriptor, waiting_bytes_max=waiting_bytes_max) if may_hang(descriptor) else None
 
 
-def _configure_libraries(shared: list[Processor], rendering: list[Processor], stream: TextIO | Unheld) -> None:
+def _configure_libraries(
+    shared: list[Processor], rendering: list[Processor], stream: TextIO | NonBlockingStream
+) -> None:
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[_first_line, *shared],
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
@@ -120,7 +123,7 @@ def _one_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
 class _Lines:
     """The sink of every logger: writes one line at once. If stderr is closed, the line is dropped."""
 
-    def __init__(self, before: Unheld | None, name: str) -> None:
+    def __init__(self, before: NonBlockingStream | None, name: str) -> None:
         self.name = name
         self._before = before
 

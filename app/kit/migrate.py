@@ -44,7 +44,7 @@ async def upgrade(url: str) -> None:
         async with connected(url) as connection:
             revision = await current_revision(connection)
         if is_newer(revision):
-            tell_newer(revision)
+            warn_newer(revision)
         elif revision != head_revision():
             await asyncio.to_thread(_upgrade, url)
     except (asyncpg.PostgresError, OSError) as error:
@@ -82,7 +82,7 @@ def lacking(revision: str | None) -> str | None:
 
 
 @cache
-def tell_newer(revision: str | None) -> None:
+def warn_newer(revision: str | None) -> None:
     """Log that the database is newer than this code, once in a process."""
     log.warning("database_newer", migration=revision, known=head_revision())
 

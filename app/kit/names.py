@@ -1,24 +1,26 @@
-"""Validation of the names of sessions, resources, artifacts and messages, which stand in paths."""
+"""The names of sessions, resources, artifacts and messages, which stand in paths (api.md, first section)."""
 
 from pydantic_core import PydanticCustomError
 
-STEPS = frozenset({".", ".."})
-COMPLAINT = "'.' and '..' are not allowed as a name or between slashes, because clients remove them from paths"
+KEY = r"[A-Za-z0-9._:@~=+-]{1,200}"  # of a session, a resource, an artifact or a tenant
+MESSAGE_ID = r"[A-Za-z0-9._:@~=+/-]{1,200}"
+DOT_SEGMENTS = frozenset({".", ".."})
+REFUSAL = "'.' and '..' are not allowed as a name or between slashes, because clients remove them from paths"
 
 
-def has_a_step(name: str) -> bool:
+def has_dot_segment(name: str) -> bool:
     """Whether the name has a segment ``.`` or ``..``, which clients remove from a path (RFC 3986, 5.2.4)."""
-    return "." in name and not STEPS.isdisjoint(name.split("/"))
+    return "." in name and not DOT_SEGMENTS.isdisjoint(name.split("/"))
 
 
-def in_a_path(name: str) -> str:
+def no_dot_segment(name: str) -> str:
     """A pydantic validator: the name, or an error if it has a dot segment."""
-    if has_a_step(name):
-        raise PydanticCustomError("name", COMPLAINT)
+    if has_dot_segment(name):
+        raise PydanticCustomError("name", REFUSAL)
     return name
 
 
-def in_a_path_with_more(name: str) -> str:
-    """As ``in_a_path``, for a name to which ids append ``:<index>``."""
-    in_a_path(f"{name}:")
+def no_dot_segment_before_index(name: str) -> str:
+    """As ``no_dot_segment``, for a name to which ids append ``:<index>``."""
+    no_dot_segment(f"{name}:")
     return name

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from app import VERSION
 from app.kit.auth import SCHEME, Guarded
-from app.kit.openapi_headers import HEADERS, tell_headers
+from app.kit.openapi_headers import HEADERS, add_headers
 from app.kit.problems import Problem
 
 DESCRIPTION = "Observational memory for agents: POST messages after each turn, GET a compiled context before the next."
@@ -39,22 +39,15 @@ class Examples:
     answers: Mapping[int, Any]
 
 
-class Field(NamedTuple):
-    """A field of a schema of the document."""
-
-    schema: str
-    name: str
-
-
-def documented(app: FastAPI, examples: Mapping[str, Examples], fields: Mapping[Field, type[BaseModel]]) -> None:
+def documented(app: FastAPI, examples: Mapping[str, Examples], configs: Mapping[str, type[BaseModel]]) -> None:
     """Serve the document at /openapi.json, to callers with a key; ``examples`` are by operation id.
 
-    ``fields``: those that their own model takes unchecked, with the model of a higher layer that validates them.
+    ``configs``: the schemas whose ``config`` is not checked by them, but by this model of a higher layer.
     """
 
     def document() -> dict[str, Any]:
         if not app.openapi_schema:
-            app.openapi_schema = _document(app, examples, fields)
+            app.openapi_schema = _document(app, examples, configs)
         return app.openapi_schema
 
     async def openapi_json() -> dict[str, Any]:
@@ -73,37 +66,35 @@ def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
             yield method.upper(), path, operation
 
 
-def _document(
-    app: FastAPI, examples: Mapping[str, Examples], fields: Mapping[Field, type[BaseModel]]
-) -> dict[str, Any]:
+def _document(app: FastAPI, examples: Mapping[str, Examples], configs: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
     tags = [{"name": name, "description": about} for name, about in TAGS.items()]
     made = get_openapi(title=app.title, version=VERSION, description=DESCRIPTION, routes=app.routes, tags=tags)
     made["components"] |= {"securitySchemes": {SCHEME: BEARER}, "headers": dict(HEADERS)}
     schemas = made["components"]["schemas"]
     schemas["Problem"] = Problem.model_json_schema(ref_template=REF)
-    for told, model in fields.items():
-        _read_by(schemas, told, model)
+    for name, model in configs.items():
+        _with_config(schemas, name, model)
     for schema in list(schemas.values()):
         schemas |= schema.pop("$defs", {})  # move nested definitions to where references point
     for _, _, operation in operations(made):
         _as_of_3_1(operation)
-        tell_headers(operation)
+        add_headers(operation)
         if operation["operationId"] in examples:
             _exemplify(operation, examples[operation["operationId"]])
     return made
 
 
-def _read_by(schemas: dict[str, Any], told: Field, model: type[BaseModel]) -> None:
-    """Give a field the model's schema, without defaults: null would be a value, but a key left out stays unchanged."""
+def _with_config(schemas: dict[str, Any], name: str, model: type[BaseModel]) -> None:
+    """Describe a schema's config by the model, without defaults: null is a value, but a key left out is unchanged."""
     read = model.model_json_schema(ref_template=REF)
     read.pop("description")  # is about the code
     for key in read["properties"].values():
         key.pop("default", None)
     schemas[model.__name__] = read
-    properties = schemas[told.schema]["properties"]
-    properties[told.name] = {
+    properties = schemas[name]["properties"]
+    properties["config"] = {
         "anyOf": [{"$ref": REF.format(model=model.__name__)}, {"type": "null"}],
-        "description": properties[told.name]["description"],
+        "description": properties["config"]["description"],
     }
 
 

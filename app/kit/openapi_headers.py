@@ -10,7 +10,7 @@ from typing import Any
 from app.kit.conditions import IF_MATCH
 
 TEXT = {"type": "string"}
-ASKED: Mapping[int, Mapping[str, str]] = {
+REQUEST_HEADERS: Mapping[int, Mapping[str, str]] = {
     HTTPStatus.NOT_MODIFIED: {"if-none-match": "`ETag` of the caller's copy; 304 if it is still current"},
     HTTPStatus.PRECONDITION_FAILED: {"if-match": IF_MATCH},
     HTTPStatus.PARTIAL_CONTENT: {
@@ -43,27 +43,30 @@ HEADERS: Mapping[str, dict[str, Any]] = {
     "Retry-After": {"description": "Seconds to wait", "required": True, "schema": {"type": "integer", "minimum": 1}},
     "WWW-Authenticate": {"description": "`Bearer`", "required": True, "schema": TEXT},
 }
-OF_A_KEY = ("Key-Scope", "RateLimit", "RateLimit-Policy")
-TOLD: Mapping[int, tuple[str, ...]] = {
+KEY_HEADERS = ("Key-Scope", "RateLimit", "RateLimit-Policy")
+RESPONSE_HEADERS: Mapping[int, tuple[str, ...]] = {
     HTTPStatus.PARTIAL_CONTENT: ("Content-Range",),
     HTTPStatus.UNAUTHORIZED: ("WWW-Authenticate",),
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: ("Accept-Encoding",),
     HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: ("Content-Range",),
-    HTTPStatus.TOO_MANY_REQUESTS: ("Retry-After", *OF_A_KEY),
+    HTTPStatus.TOO_MANY_REQUESTS: ("Retry-After", *KEY_HEADERS),
     HTTPStatus.SERVICE_UNAVAILABLE: ("Retry-After",),
 }
 """Response headers, by status."""
 
 
-def tell_headers(operation: dict[str, Any]) -> None:
+def add_headers(operation: dict[str, Any]) -> None:
     """Add the headers of its answers, and the request headers that lead to them, to an operation."""
     answers = {int(status): answer for status, answer in operation["responses"].items()}
     known = {one["name"] for one in operation.get("parameters", ())}
-    asked = {name: about for status in ASKED if status in answers for name, about in ASKED[status].items()}
+    asked: dict[str, str] = {}
+    for status, headers in REQUEST_HEADERS.items():
+        if status in answers:
+            asked |= headers
     if added := [_parameter(name, about) for name, about in asked.items() if name not in known]:
         operation["parameters"] = [*operation.get("parameters", ()), *added]
     for status, answer in answers.items():
-        names = _told(status, has_key="security" in operation, has_etag=HTTPStatus.NOT_MODIFIED in answers)
+        names = _response_headers(status, has_key="security" in operation, has_etag=HTTPStatus.NOT_MODIFIED in answers)
         if names:
             told = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
             answer["headers"] = told | answer.get("headers", {})
@@ -73,8 +76,8 @@ def _parameter(name: str, about: str) -> dict[str, Any]:
     return {"name": name, "in": "header", "required": False, "description": about, "schema": TEXT}
 
 
-def _told(status: int, *, has_key: bool, has_etag: bool) -> tuple[str, ...]:
+def _response_headers(status: int, *, has_key: bool, has_etag: bool) -> tuple[str, ...]:
     is_answer = status < HTTPStatus.BAD_REQUEST
     etag = ("ETag",) if has_etag and is_answer else ()
-    of_a_key = OF_A_KEY if has_key and is_answer else ()
-    return (*TOLD.get(status, ()), *etag, *of_a_key)
+    of_a_key = KEY_HEADERS if has_key and is_answer else ()
+    return (*RESPONSE_HEADERS.get(status, ()), *etag, *of_a_key)

@@ -15,7 +15,7 @@ from limits.aio.storage import MemoryStorage, RedisStorage, Storage
 from limits.aio.storage.redis.redispy import RedispyBridge
 from limits.errors import ConfigurationError, StorageError
 
-from app.kit.errors import Category, DomainError, StartError
+from app.kit.errors import Category, DomainError, StartError, first_line
 from app.kit.headers import RawHeaders
 
 log = structlog.get_logger("daybook.rates")
@@ -75,7 +75,7 @@ class Rates:
         try:
             await self._count(NO_KEY)
         except StorageError as error:
-            return str(error.storage_error) or type(error.storage_error).__name__
+            return first_line(error.storage_error)
         return None
 
     async def _count(self, key: str) -> tuple[int, float]:

@@ -4,11 +4,12 @@ Code that makes spans is handed a tracer; ``UNTRACED`` is the API's no-op tracer
 duration, sizes and outcome, and no content: neither a path, which may have a query in it, nor the text of an error.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from threading import Thread
+from typing import Any
 
 from opentelemetry import context, propagate, trace
 from opentelemetry.context import Context
@@ -75,37 +76,15 @@ def traced(
     name: str,
     *,
     kind: SpanKind = SpanKind.INTERNAL,
-    parent: Context | None = None,
-    links: Sequence[Link] = (),
-    start_time: int | None = None,
     attributes: Mapping[str, AttributeValue] | None = None,
 ) -> AbstractContextManager[Span]:
-    """A span, child of ``parent`` or else of the current one; ``start_time`` in epoch nanoseconds."""
-    if tracer is UNTRACED:
-        return NO_SPAN
-    return _span(tracer, name, kind, parent, links, start_time, attributes)
+    """A span, child of the current one."""
+    return NO_SPAN if tracer is UNTRACED else _span(tracer, name, kind=kind, attributes=attributes)
 
 
 @contextmanager
-def _span(
-    tracer: Tracer,
-    name: str,
-    kind: SpanKind,
-    parent: Context | None,
-    links: Sequence[Link],
-    start_time: int | None,
-    attributes: Mapping[str, AttributeValue] | None,
-) -> Iterator[Span]:
-    with tracer.start_as_current_span(
-        name,
-        context=parent,
-        kind=kind,
-        attributes=attributes,
-        links=links,
-        start_time=start_time,
-        record_exception=False,
-        set_status_on_exception=False,
-    ) as going:
+def _span(tracer: Tracer, name: str, **options: Any) -> Iterator[Span]:
+    with tracer.start_as_current_span(name, record_exception=False, set_status_on_exception=False, **options) as going:
         try:
             yield going
         except BaseException as error:
@@ -118,10 +97,10 @@ def traced_request(tracer: Tracer, method: str, headers: Mapping[str, str]) -> A
     """The span of a request, child of the caller's if its headers name one, else of the current one."""
     if tracer is UNTRACED:
         return NO_SPAN
-    return traced(tracer, method, kind=SpanKind.SERVER, parent=propagate.extract(headers, context.get_current()))
+    return _span(tracer, method, kind=SpanKind.SERVER, context=propagate.extract(headers, context.get_current()))
 
 
-def tell_answer(going: Span, *, method: str, route: str, status: int) -> None:
+def record_answer(going: Span, *, method: str, route: str, status: int) -> None:
     """Set the name, attributes and status of a request's span, by the semantic conventions for HTTP."""
     if going is INVALID_SPAN:
         return
@@ -134,10 +113,15 @@ def tell_answer(going: Span, *, method: str, route: str, status: int) -> None:
 def traced_work(
     tracer: Tracer, name: str, *, start_time: int, attributes: Mapping[str, AttributeValue]
 ) -> AbstractContextManager[Span]:
-    """The root span of a new trace, linked to the request that woke the work, if one did."""
+    """The root span of a new trace, linked to the request that woke the work, if one did.
+
+    ``start_time`` is in epoch nanoseconds.
+    """
+    if tracer is UNTRACED:
+        return NO_SPAN
     waker = trace.get_current_span().get_span_context()
     links = [Link(waker)] if waker.is_valid else []
-    return traced(tracer, name, parent=Context(), links=links, start_time=start_time, attributes=attributes)
+    return _span(tracer, name, context=Context(), links=links, start_time=start_time, attributes=attributes)
 
 
 def add_trace(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

@@ -10,9 +10,9 @@ from app.kit.patterns import lazy_pattern
 from app.llm.bounded import BoundedReplies
 from app.llm.calls import ModelSetupError, Readers, SdkErrors, completed, tokens
 from app.llm.complaints import Complaint, answer_in, complaint
-from app.llm.endings import stop_of
+from app.llm.environment import building, given_address, given_key
+from app.llm.finish_reasons import stop_of
 from app.llm.port import LlmConfig, ModelReply, ModelRequest, Provider, Usage
-from app.llm.reaching import building, given_address, given_key
 from app.llm.thinking import without_thinking
 
 ERRORS = SdkErrors(

@@ -124,9 +124,10 @@ class ModelError(Exception):
     """A call that gave no reply.
 
     ``kind`` is a short slug for diagnostics (rate_limited, overloaded, timeout, connection, server_error, bad_request,
-    unauthorized, refused, too_long, bad_reply, too_large, circuit_open, busy). ``retryable``: whether the same call may
-    succeed later; ``retry_after``: the provider's wish in seconds. ``reply``: a reply that was not usable. ``model``:
-    the one that was called ("": none); ``usage``: paid for anyway. A request over ``input_tokens_max`` never succeeds.
+    unauthorized, refused, too_long, bad_reply, too_large, circuit_open, busy, not_loaded). ``retryable``: whether the
+    same call may succeed later; ``retry_after``: the provider's wish in seconds. ``reply``: one that was not usable.
+    ``model``: the one that was called ("": none); ``usage``: paid for anyway. A request over ``input_tokens_max`` never
+    succeeds.
     """
 
     def __init__(

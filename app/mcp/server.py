@@ -28,7 +28,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import VERSION
-from app.kit.http import as_part
+from app.kit.http import as_internal
 from app.kit.invalid import too_many_errors
 from app.kit.json import loads
 from app.mcp.tools import TOOLS, AppendMessages, Tool
@@ -82,11 +82,11 @@ class McpServer:
         if asked.name not in TOOLS:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{asked.name}'")
         if flaw := first_flaw(asked.arguments or {}):  # a NaN would be sent on as null
-            return _told(f"{flaw.pointer}: {flaw.detail}", is_error=True)
+            return _result(f"{flaw.pointer}: {flaw.detail}", is_error=True)
         try:
             tool = TOOLS[asked.name].model_validate(asked.arguments or {})
         except ValidationError as error:
-            return _told(_complaint(error), is_error=True)
+            return _result(_complaint(error), is_error=True)
         return await self._ask(tool, context.request)
 
     async def _ask(self, tool: Tool, request: Request | None) -> CallToolResult:
@@ -94,14 +94,14 @@ class McpServer:
         call = tool.call()
         came = {} if request is None else request.headers
         headers = {name: came[name] for name in PASSED_ON if name in came}
-        transport = httpx2.ASGITransport(as_part(self._app), raise_app_exceptions=False)
+        transport = httpx2.ASGITransport(as_internal(self._app), raise_app_exceptions=False)
         # No time-out: it is this process, and each route has bounds of its own.
         async with httpx2.AsyncClient(transport=transport, base_url="http://daybook", timeout=None) as client:
             answer = await client.request(
                 call.method, call.path, params=dict(call.query), json=call.body, headers=headers
             )
         body = answer.json()
-        return _told(body["detail"], is_error=True) if answer.is_error else _told(tool.told(body))
+        return _result(body["detail"], is_error=True) if answer.is_error else _result(tool.as_text(body))
 
 
 def _beginning_with(body: bytes, receive: Receive) -> Receive:
@@ -146,7 +146,7 @@ def _taken(tool: type[Tool], *, messages_max: int) -> dict[str, Any]:
     return {name: value for name, value in schema.items() if name not in {"title", "description"}}
 
 
-def _told(text: str, *, is_error: bool = False) -> CallToolResult:
+def _result(text: str, *, is_error: bool = False) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=is_error)
 
 

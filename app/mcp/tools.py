@@ -41,7 +41,7 @@ class Tool(BaseModel, ABC):
     @abstractmethod
     def call(self) -> Call: ...
 
-    def told(self, answer: Any) -> str:
+    def as_text(self, answer: Any) -> str:
         """The route's answer, as text for a model."""
         return dumps(answer).decode()
 
@@ -104,7 +104,7 @@ class GetContext(SessionTool):
     def call(self) -> Call:
         return Call(method="GET", path=self._path("context"), query=self._given() | {"format": "text"})
 
-    def told(self, answer: Any) -> str:
+    def as_text(self, answer: Any) -> str:
         text: str = answer["payload"]["text"]
         return text
 
@@ -150,7 +150,7 @@ class Recall(Tool):
             method="POST", path=f"{place}/recall", body=self._given(beside=frozenset({"session", "resource_id"}))
         )
 
-    def told(self, answer: Any) -> str:
+    def as_text(self, answer: Any) -> str:
         return "\n".join(map(_hit_line, answer["hits"])) or "Nothing was found."
 
 
@@ -166,7 +166,7 @@ class ReadMessages(SessionTool):
     def call(self) -> Call:
         return Call(method="GET", path=self._path("messages"), query=self._given())
 
-    def told(self, answer: Any) -> str:
+    def as_text(self, answer: Any) -> str:
         lines = [_message_line(message) for message in answer["items"]]
         if answer["next_cursor"] is not None and lines:
             lines.append(f"More follow, from #{answer['items'][-1]['seq'] + 1} on.")

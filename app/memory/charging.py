@@ -52,7 +52,8 @@ class Charging:
     async def _reserve(self, attempt: Attempt, expected: Amount) -> Rung:
         memory = attempt.loaded
         async with self._database.tx() as tx:
-            allowed = allowance(self.caps, await self._store.lock(tx, memory.memory_id, memory.tenant))
+            accounts = await self._store.lock(tx, memory.memory_id, memory.tenant, session_id=memory.session_id)
+            allowed = allowance(self.caps, accounts)
             if allowed.rung is not Rung.PAUSED:
                 await self._store.reserve(tx, attempt.lease, memory.tenant, expected)
         return allowed.rung

@@ -7,7 +7,7 @@ from typing import TypeAlias, assert_never
 
 from app.memory.activating import Activating
 from app.memory.changing.rebuilding import Rebuilding
-from app.memory.extracting.noting import Noting
+from app.memory.facts.noting import Noting
 from app.memory.observing import Observing
 from app.memory.outcomes import Outcome
 from app.memory.records import Attempt, Standing

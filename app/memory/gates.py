@@ -12,11 +12,12 @@ from app.kit.words import terms
 from app.memory.grounding.checking import stands_on
 from app.memory.grounding.sources import Grounds, Source, item_source, message_source
 from app.memory.log import render
-from app.memory.model import Cite, ExtractorInput, Item, ObserverInput, Parsed, Priority, Ranges
+from app.memory.model import Cite, ExtractorInput, Item, ObserverInput, Parsed, Priority
 from app.memory.prompts import examples
 from app.memory.protected import irreplaceable, lost, with_lines
+from app.memory.ranges import Ranges, merged
 from app.memory.rules import SHRINK_FROM_TOKENS
-from app.memory.spans import groups, merged
+from app.memory.spans import groups
 
 EXAMPLE_SHARE: Final = 0.5  # of an example's words: with so many in the source, it may be an observation
 _NAME: Final = lazy_pattern("#[0-9]+")
@@ -44,7 +45,7 @@ class Rejection(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """A judged output: ``items`` with citations clipped and ungrounded lines marked, and their ``text`` as a log.
+    """A judged output: ``items`` with citations clipped and ungrounded lines marked; ``tokens``: their size in the log.
 
     ``current_task`` and ``suggested_response`` are as in ``Parsed``.
 
@@ -53,7 +54,6 @@ class Verdict:
     """
 
     items: tuple[Item, ...]
-    text: str
     rejected: Rejection | None
     grounded_share: float | None
     tokens: int
@@ -137,7 +137,7 @@ def restore(
     while taken := _fitting(left, gone, costs, beside=restored, limit_tokens=limit_tokens):
         back |= taken
         items = with_lines(verdict.items, [gone[at] for at in sorted(back)])
-        fuller = replace(verdict, items=items, text=render(items), tokens=size(items))
+        fuller = replace(verdict, items=items, tokens=size(items))
         if fuller.tokens > limit_tokens:
             break
         restored, left = fuller, [at for at in left if at not in back]
@@ -185,7 +185,6 @@ def _judge(
     tokens = size(items)
     return Verdict(
         items=items,
-        text=render(items),
         rejected=rejected or _rejection(parsed, tokens=tokens, tokens_max=tokens_max, cut_off=cut_off),
         grounded_share=share,
         tokens=tokens,
@@ -226,7 +225,7 @@ def _is_of_prompt(item: Item, said: str) -> bool:
 
 def _barest(item: Item) -> Item:
     """The line without citations, which judging may drop: a lower bound of its size."""
-    return replace(item, cites=(), details=tuple(replace(detail, cites=()) for detail in item.details))
+    return item.revised(lambda text, _cites: (text, ()))
 
 
 def _rejection(parsed: Parsed, *, tokens: int, tokens_max: int | None, cut_off: bool) -> Rejection | None:
@@ -255,14 +254,7 @@ def clip_citations(items: Iterable[Item], *, within: Ranges, said: str = "") -> 
         meant = [name for cite, kept in clipped if not kept and (name := _name(cite)) in names]
         return " ".join([text, *meant]), tuple(dict.fromkeys(kept for _, kept in clipped if kept))
 
-    return tuple(_with_cites(item, clip) for item in items)
-
-
-def _with_cites(item: Item, clip: Callable[[str, tuple[Cite, ...]], tuple[str, tuple[Cite, ...]]]) -> Item:
-    text, cites = clip(item.text, item.cites)
-    clipped = (clip(detail.text, detail.cites) for detail in item.details)
-    details = (replace(detail, text=t, cites=c) for detail, (t, c) in zip(item.details, clipped, strict=True))
-    return replace(item, text=text, cites=cites, details=tuple(details))
+    return tuple(item.revised(clip) for item in items)
 
 
 def _clipped(cite: Cite, within: Ranges) -> Cite | None:

@@ -3,6 +3,7 @@
 Source of the rules: memory-rules.md section 4.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
@@ -12,12 +13,13 @@ from zoneinfo import ZoneInfo
 from app.kit.days import day_label, days_meant, parse_day
 from app.kit.tokens import text_tokens
 from app.memory.gates import Verdict, judge_facts, judge_observation, judge_reflection
-from app.memory.grounding.sources import all_text
 from app.memory.model import Draft, ExtractorInput, Item, ObserverInput, Parsed
 from app.memory.parsing import parse
 from app.memory.rules import ToolTokens
+from app.memory.texts import all_text, value_text
 from app.memory.trust import item_voices, message_voices, vetted
-from app.memory.views import cut, value_text
+from app.memory.views import cut
+from app.sessions.files import file_content
 from app.sessions.model import Message, Part, PartType
 
 JUDGED_TOKENS: Final = 10_000  # at least, of one call's arguments or of one result; the built-in observer reads half
@@ -32,7 +34,7 @@ def observation_verdict(draft: Draft, source: ObserverInput, *, tokens: int, tas
 
 
 def in_sight(messages: Sequence[Message], tools: ToolTokens) -> tuple[Message, ...]:
-    """The messages with long arguments and results cut to their beginning and end, as far as a line can rest on them.
+    """The messages with long arguments, results and files cut to both ends, as far as a line can rest on them.
 
     What no observer reads cannot be told. A group of calls may hold any number of megabytes, and to judge a line by one
     of them takes seconds.
@@ -46,6 +48,8 @@ def _in_sight(part: Part, tools: ToolTokens) -> Part:
             key, shown = "arguments", tools.arguments
         case PartType.TOOL_RESULT:
             key, shown = "output", tools.result
+        case PartType.FILE if (content := file_content(part)) is not None:
+            part, key, shown = {**part, "content": content}, "content", tools.result
         case _:
             return part
     most = max(JUDGED_TOKENS, shown)
@@ -61,23 +65,29 @@ def dated(parsed: Parsed, messages: Sequence[Message], timezone: ZoneInfo) -> Pa
     Lines under a header that names no date get their day too, but stay where they are.
     """
     said = [message.created_at.astimezone(timezone).date() for message in messages]
+    seqs = [message.seq for message in messages]
     all_days = frozenset(said)
     days: list[tuple[date, Item]] = []
     rest: list[Item] = []
     for item in (_on_day_meant(item, all_days) for item in parsed.items):
-        cited = (at for cite in item.cites for at, one in enumerate(messages) if cite.first <= one.seq <= cite.last)
-        first = None if parse_day(item.day) else next(cited, None)
-        if first is None:
+        day = None if parse_day(item.day) else _first_cited(item, seqs, said)
+        if day is None:
             rest.append(item)
             continue
-        found = replace(item, day=day_label(said[first]))
+        found = replace(item, day=day_label(day))
         if item.day:
             rest.append(found)
         else:
-            days.append((said[first], found))
+            days.append((day, found))
     undated = [item for item in rest if not item.day]
     told = [item for _, item in sorted(days, key=lambda one: one[0])]
     return replace(parsed, items=(*undated, *told, *(item for item in rest if item.day)))
+
+
+def _first_cited(item: Item, seqs: Sequence[int], said: Sequence[date]) -> date | None:
+    """The day of the first message that the item cites. ``seqs``, ascending, and ``said`` are those of the messages."""
+    found = ((bisect_left(seqs, cite.first), cite.last) for cite in item.cites)
+    return next((said[at] for at, last in found if at < len(seqs) and seqs[at] <= last), None)
 
 
 def _on_day_meant(item: Item, said: frozenset[date]) -> Item:

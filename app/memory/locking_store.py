@@ -9,7 +9,6 @@ from uuid import UUID
 
 from app.kit.db import Tx
 from app.memory.records import Fenced, Gap, Lease, Locked
-from app.memory.rows import fenced_of
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Message
 
@@ -24,7 +23,8 @@ WHERE s.id = $1 FOR UPDATE OF s
 """
 
 FENCE = """/* fence */
-SELECT log_version, generation, usage, now() AS now FROM memories WHERE id = $1 AND lease_epoch = $2 FOR UPDATE
+SELECT log_version AS version, generation, usage, now() AS now FROM memories
+WHERE id = $1 AND lease_epoch = $2 FOR UPDATE
 """
 
 LOCK_MEMORY = "/* lock_memory */ SELECT log_version, rebuilding FROM memories WHERE id = $1 FOR UPDATE"
@@ -63,7 +63,15 @@ async def fence_all(tx: Tx, lease: Lease, session_ids: Iterable[UUID]) -> dict[U
     memory = await tx.fetchrow(FENCE, lease.memory_id, lease.epoch)
     if memory is None or None in sessions.values():
         return None
-    return {found: fenced_of(session, memory) for found, session in sessions.items()}
+    return {
+        found: Fenced(
+            **memory,
+            observed_seq=session["observed_seq"],
+            buffered_seq=session["buffered_seq"],
+            newest_seq=session["newest_seq"],
+        )
+        for found, session in sessions.items()
+    }
 
 
 async def lock(tx: Tx, session_id: UUID, key: str) -> Locked:

@@ -1,21 +1,21 @@
 """Values of the memory: log lines, notes, and the inputs and outputs of observer, reflector and extractor."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, Self, TypeAlias, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from app.llm.port import Check, Usage
+from app.memory.ranges import Ranges
 from app.memory.rules import OBSERVER_OUTPUT_TOKENS, TOOLS, ToolTokens
 from app.sessions.model import Message, Trust
 
 UTC = ZoneInfo("UTC")
 CITED_MAX = 100  # messages listed for one line
-Ranges: TypeAlias = tuple[tuple[int, int], ...]  # seqs, inclusive, ascending and disjoint
 
 
 class Priority(StrEnum):
@@ -115,6 +115,13 @@ class Item:
         """The seqs of the cited messages, without duplicates, at most CITED_MAX."""
         seqs = (range(cite.first, min(cite.last + 1, cite.first + CITED_MAX)) for cite in self.all_cites)
         return tuple(dict.fromkeys(chain.from_iterable(seqs)))[:CITED_MAX]
+
+    def revised(self, revise: Callable[[str, tuple[Cite, ...]], tuple[str, tuple[Cite, ...]]]) -> Self:
+        """The line with the text and citations that ``revise`` makes of its own, and the same of each detail."""
+        text, cites = revise(self.text, self.cites)
+        revised = (revise(detail.text, detail.cites) for detail in self.details)
+        details = tuple(Detail(text=told, cites=cited) for told, cited in revised)
+        return replace(self, text=text, cites=cites, details=details)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,8 @@ from typing import Final, assert_never
 from zoneinfo import ZoneInfo
 
 from app.kit.days import day_label
-from app.kit.tokens import text_tokens
 from app.llm.port import BAD_REPLY, TIMEOUT, TOO_LARGE, TOO_LONG
-from app.memory.gates import Rejection, Verdict
-from app.memory.log import render
+from app.memory.gates import Rejection, Verdict, tokens_of
 from app.memory.model import (
     Cite,
     ExtractorInput,
@@ -174,5 +172,4 @@ def passed_over(span: Span, zone: ZoneInfo) -> Verdict:
         priority=Priority.LOW,
         cites=(Cite(first.seq, last.seq),),
     )
-    text = render([item])
-    return Verdict(items=(item,), text=text, rejected=None, grounded_share=1.0, tokens=text_tokens(text))
+    return Verdict(items=(item,), rejected=None, grounded_share=1.0, tokens=tokens_of([item]))

@@ -11,7 +11,7 @@ from app.memory.errors import ObservationNotFound, ReflectionNotFound
 from app.memory.log import items_to_json
 from app.memory.model import Item, Observation, Reflection, Status
 from app.memory.records import Locked
-from app.memory.rows import observation_of, reflection_of
+from app.memory.rows import CONVERSATION, observation_of, reflection_of
 
 N = TypeVar("N", Observation, Reflection)
 
@@ -41,19 +41,17 @@ UPDATE reflections SET status = 'retired', retired_version = $3, retired_by = $4
 WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status <> 'retired' RETURNING tokens
 """
 
-EDIT_OBSERVATION = """/* edit_observation */
+EDIT_OBSERVATION = f"""/* edit_observation */
 WITH old AS (
   UPDATE observations SET status = 'retired', retired_version = $3, retired_by = $4
   WHERE memory_id = $1 AND id = $2 AND status <> 'retired' RETURNING *
 )
-INSERT INTO observations (memory_id, ordinal, text, items, tokens, message_tokens, session_id, from_seq, to_seq,
-                          covers, current_task, suggested_response, status, born_version)
+INSERT INTO observations AS o (memory_id, ordinal, text, items, tokens, message_tokens, session_id, from_seq, to_seq,
+                               covers, current_task, suggested_response, status, born_version)
 SELECT memory_id, ordinal, $5, $6::jsonb, $7::int, message_tokens, session_id, from_seq, to_seq, covers, current_task,
        suggested_response, $8, CASE WHEN born_version IS NOT NULL THEN $3::bigint END
-FROM old
-RETURNING *, CASE WHEN session_id <> memory_id
-             THEN (SELECT key FROM sessions WHERE id = observations.session_id) END AS conversation
-"""
+FROM old RETURNING *, {CONVERSATION}
+"""  # noqa: S608 - our own expression
 
 EDIT_REFLECTION = """/* edit_reflection */
 WITH old AS (

@@ -8,15 +8,13 @@ import structlog
 
 from app.kit.db import Tx
 from app.kit.offload import aside
-from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
 from app.memory import locking_store
 from app.memory.boundaries import span_of
 from app.memory.calling import Calling, add_usage
 from app.memory.cursor import advance
-from app.memory.gates import Verdict
+from app.memory.gates import Verdict, tokens_of
 from app.memory.judging import observation_verdict
-from app.memory.log import render
 from app.memory.means import Means
 from app.memory.model import Item, Observer, ObserverInput, Priority
 from app.memory.narrowing import OBSERVED, Narrowing, passed_over
@@ -41,7 +39,8 @@ class Observing:
     async def find(self, standing: Standing, rules: Rules, step: Observe | Buffer) -> Span | Outcome:
         """The oldest safe span, or why there is none."""
         limit = rules.observer_input_tokens
-        messages = await self._store.pending_messages(standing.session_id, standing.buffered_seq, limit_tokens=limit)
+        pending = await self._store.pending_messages(standing.session_id, standing.buffered_seq, limit_tokens=limit)
+        messages = pending.messages
         wanted, step = step, Narrowing.of(standing, OBSERVED).step(step, limit_tokens=limit)
         span = await aside(span_of, step, messages, rules)
         if span is not None and step is not wanted:
@@ -51,7 +50,7 @@ class Observing:
         if span is None and standing.is_shared and isinstance(step, Buffer) and not at_boundary:
             # Several conversations together have half a step of messages, but this one alone has not.
             span = await aside(span_of, replace(step, least_tokens=0), messages, rules)
-        if span is None and not at_boundary and len(messages) >= self._store.pending_messages_max:
+        if span is None and not at_boundary and pending.full:
             # The result of a call may be behind all that one look reads.
             forced = Observe(want_tokens=step.want_tokens, force_closed=True)
             span = await aside(span_of, forced, messages, rules)
@@ -135,7 +134,7 @@ def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
         limit = 2 * budget if item.priority is Priority.HIGH else budget
         if used >= limit:
             continue
-        size = text_tokens(render([replace(item, day="")]))
+        size = tokens_of([replace(item, day="")])
         if used + size <= limit:
             kept.append(item)
             used += size
@@ -144,14 +143,12 @@ def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
 
 def new_observation(loaded: Loaded, span: Span, verdict: Verdict) -> NewObservation:
     """The observation to record; it begins where the last observed or buffered one ends."""
-    text, items, tokens = verdict.text, verdict.items, verdict.tokens
+    items, tokens = verdict.items, verdict.tokens
     if loaded.is_shared:
         items = named(items, loaded.session_key)
-        text = render(items)
-        tokens = text_tokens(text)
+        tokens = tokens_of(items)
     return NewObservation(
         ordinal=loaded.next_ordinal,
-        text=text,
         items=items,
         tokens=tokens,
         message_tokens=span.tokens,

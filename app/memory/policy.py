@@ -145,11 +145,11 @@ def buffer(state: State) -> Buffer | None:
 
 
 def _half(step: int) -> int:
-    return max(1, step // 2)
+    return max(1, (step + 1) // 2)
 
 
 def _near_threshold(rules: Rules, step: int) -> int:
-    return rules.message_tokens - round(NEAR_STEPS * step)
+    return rules.message_tokens - int(NEAR_STEPS * step)
 
 
 def activate_reflection(state: State) -> ActivateReflection | None:

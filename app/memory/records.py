@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
-from app.memory.model import Item, Observation, Ranges, Reflection
+from app.memory.model import Item, Observation, Reflection
+from app.memory.ranges import Ranges
 from app.memory.rules import Rules
 from app.memory.steps import Request, Sizes
 
@@ -178,7 +179,6 @@ class NewObservation:
     """An observation to be recorded, with the task and response told by the observer. ``ordinal``: see ``model``."""
 
     ordinal: int
-    text: str
     items: tuple[Item, ...]
     tokens: int
     message_tokens: int
@@ -194,7 +194,6 @@ class NewReflection:
     """A reflection to be recorded, and the ids of the notes that it condenses."""
 
     level: int
-    text: str
     items: tuple[Item, ...]
     tokens: int
     source_tokens: int

@@ -47,9 +47,8 @@ def _chunk(chunk: C, redact: Redact) -> C:
 
 
 def _item(item: Item, redact: Redact) -> Item:
-    details = tuple(replace(detail, text=redact(detail.text)) for detail in item.details)
     day = item.day if parse_day(item.day) else redact(item.day)  # a header without a date is text too
-    return replace(item, text=redact(item.text), day=day, details=details)
+    return replace(item.revised(lambda text, cites: (redact(text), cites)), day=day)
 
 
 def _told(text: str | None, redact: Redact) -> str | None:

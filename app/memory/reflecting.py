@@ -9,14 +9,12 @@ import structlog
 
 from app.kit.db import Tx
 from app.kit.offload import aside
-from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
 from app.memory import locking_store, reflection_store
 from app.memory.calling import Calling, add_usage, with_verdict
 from app.memory.extractive.roles import ExtractiveReflector
 from app.memory.gates import Rejection, Verdict, restore
 from app.memory.judging import reflection_verdict
-from app.memory.log import render
 from app.memory.means import Means
 from app.memory.model import Item, Reflector, ReflectorInput
 from app.memory.narrowing import CONDENSED, Narrowing
@@ -33,11 +31,10 @@ from app.memory.reflection_sources import (
     target_tokens,
 )
 from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, Rules
-from app.memory.shared_citations import Numbering
 from app.memory.steps import Consolidate, Reflect
 
 CAUSES = {Reflect.name: "reflected", Consolidate.name: "consolidated"}  # of versions
-BUILT_IN: Final = ExtractiveReflector(count=text_tokens)
+BUILT_IN: Final = ExtractiveReflector()
 
 log = structlog.get_logger("daybook.engine")
 
@@ -102,7 +99,7 @@ class Reflecting:
         of = {"daybook.notes": len(sources.chunks), "daybook.tokens": sources.tokens}
         with traced(self._means.tracer, "think", attributes=of):
             best = await self._think(calling, attempt, sources)
-        return None if best is None else named_verdict(best, sources.numbering)
+        return None if best is None else replace(best, items=sources.numbering.named(best.items))
 
     async def _think(self, calling: Calling[ReflectorInput], attempt: Attempt, sources: Sources) -> Verdict | None:
         """The smallest valid result of at most 4 tries, each asking for less detail (memory-rules.md section 5).
@@ -188,12 +185,6 @@ class Reflecting:
         await reflection_store.record_reflection(tx, loaded, fenced, new, usage=usage)
         await self._store.add_version(tx, loaded.memory_id, CAUSES[sources.kind], [loaded.session_id])
         return Outcome.RECORDED
-
-
-def named_verdict(verdict: Verdict, numbering: Numbering) -> Verdict:
-    """The verdict with citations by name again, as its tokens were counted."""
-    items = numbering.named(verdict.items)
-    return replace(verdict, items=items, text=render(items))
 
 
 async def _restored(

@@ -7,14 +7,13 @@ from typing import Self
 from uuid import UUID
 
 from app.memory.gates import Verdict, tokens_of
-from app.memory.log import render
-from app.memory.model import Item, Observation, Ranges, Reflection, ReflectorInput
+from app.memory.model import Item, Observation, Reflection, ReflectorInput
 from app.memory.narrowing import Narrowing
 from app.memory.policy import oldest_to_condense
+from app.memory.ranges import Ranges, merged
 from app.memory.records import Loaded, NewReflection
 from app.memory.rules import RESTORED_SHARE, SHRINK_FROM_TOKENS, Rules
 from app.memory.shared_citations import NO_NAMES, Numbering
-from app.memory.spans import merged
 from app.memory.steps import Consolidate, Reflect
 
 
@@ -151,7 +150,6 @@ def new_reflection(sources: Sources, best: Verdict) -> NewReflection:
     chunks = sources.chunks
     return NewReflection(
         level=sources.into_level,
-        text=render(best.items),
         items=best.items,
         tokens=best.tokens,
         source_tokens=sum(_message_tokens(chunk) for chunk in chunks),

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from app.kit.db import Row, Tx
-from app.memory.log import items_to_json
+from app.memory.log import items_to_json, render
 from app.memory.model import Status
 from app.memory.note_store import RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
 from app.memory.outcomes import Outcome
@@ -97,7 +97,7 @@ async def _add_reflection(
         loaded.memory_id,
         new.level,
         fenced.generation + 1,
-        new.text,
+        render(new.items),
         items_to_json(new.items),
         new.tokens,
         new.source_tokens,

@@ -8,8 +8,9 @@ from uuid import UUID
 from app.kit.db import Row
 from app.kit.weighted_cache import weighted_cache
 from app.memory.log import items_from_json
-from app.memory.model import Item, Observation, Ranges, Reflection, Status
-from app.memory.records import Conversation, Fenced, Gap, Loaded, Standing
+from app.memory.model import Item, Observation, Reflection, Status
+from app.memory.ranges import ranges_of
+from app.memory.records import Conversation, Gap, Loaded, Standing
 from app.memory.steps import UNFINISHED, LiveReflection, Request, Sizes
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
@@ -73,18 +74,6 @@ def reflection_of(row: Row) -> Reflection:
         retired_by=row["retired_by"],
         created_at=row["created_at"],
         shared=bool(row.get("shared")),
-    )
-
-
-def fenced_of(session: Row, memory: Row) -> Fenced:
-    return Fenced(
-        version=memory["log_version"],
-        generation=memory["generation"],
-        usage=memory["usage"],
-        now=memory["now"],
-        observed_seq=session["observed_seq"],
-        buffered_seq=session["buffered_seq"],
-        newest_seq=session["newest_seq"],
     )
 
 
@@ -170,7 +159,3 @@ def _read_items(_kind: str, _note_id: int, _text: str, items: Sequence[Mapping[s
 @lru_cache(maxsize=IDS_KEPT)
 def _read_id(text: str) -> UUID:
     return UUID(text)
-
-
-def ranges_of(pairs: Sequence[Sequence[int]]) -> Ranges:
-    return tuple((first, last) for first, last in pairs)

@@ -1,6 +1,8 @@
-"""All numbers of the memory: presets, a session's config, and the rules resolved from them.
+"""The numbers of the memory: presets, a session's config, and the rules resolved from them.
 
-Source: memory-rules.md section 2 (settings and presets), 3 (when), 4 and 5 (observer, reflector), 6 (budgets).
+Source: memory-rules.md section 2 (settings and presets), 3 (when), 4 and 5 (observer, reflector), 6 (budgets). Those by
+which a reply is parsed (section 4) are in ``lines.py`` and ``repetition.py``; the tries of a failing step (3.8) are a
+setting, ``EngineConfig.attempts_max``.
 """
 
 from collections.abc import Mapping
@@ -240,7 +242,8 @@ class MemoryConfig(BaseModel):
         None,
         ge=50,
         le=MESSAGE_TOKENS_MAX,
-        description="maximum tokens of a tool result shown to the observer; a longer one keeps its beginning and end",
+        description="maximum tokens of a tool result, or of what a file says, shown to the observer; a longer one keeps"
+        " its beginning and end",
     )
     previous_observation_tokens: int | None = Field(
         None,
@@ -275,7 +278,7 @@ class MemoryConfig(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTokens:
-    """How many tokens are shown of one call's arguments, and of one result."""
+    """How many tokens are shown of one call's arguments, and of one result or file."""
 
     arguments: int = OBSERVER_ARGUMENTS_TOKENS
     result: int = OBSERVER_RESULT_TOKENS
@@ -337,7 +340,6 @@ class Rules:
             "retain_tokens": min(_share(v["retain_tokens"], messages), messages),
             "block_tokens": max(_share(v["block_after"], messages), messages),
             "reflect_keep": _share(v["reflect_keep"], observations),
-            "compact_on_observe": v["compact_on_observe"] or False,
             "retention": _retention(v["retention"]),
         }
         return cls(**{one.name: v[one.name] for one in fields(cls) if one.name in v} | resolved)

@@ -8,7 +8,7 @@ citations in its reply are translated back to names.
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter
@@ -66,13 +66,7 @@ class Numbering:
     def named_words(self, items: Iterable[Item]) -> tuple[Item, ...]:
         """The lines with names again, also within sentences."""
         return tuple(
-            replace(
-                item,
-                text=_NUMBER.sub(self._named_match, item.text),
-                details=tuple(
-                    replace(detail, text=_NUMBER.sub(self._named_match, detail.text)) for detail in item.details
-                ),
-            )
+            item.revised(lambda text, cites: (_NUMBER.sub(self._named_match, text), cites))
             for item in self.named(items)
         )
 
@@ -120,14 +114,7 @@ NO_NAMES: Final = Numbering({}, 0)  # for a log of one conversation
 
 
 def _mapped(items: Iterable[Item], names: Callable[[Cite], tuple[Cite, ...]]) -> tuple[Item, ...]:
-    def of(cites: tuple[Cite, ...]) -> tuple[Cite, ...]:
-        return tuple(dict.fromkeys(new for cite in cites for new in names(cite)))
+    def revise(text: str, cites: tuple[Cite, ...]) -> tuple[str, tuple[Cite, ...]]:
+        return text, tuple(dict.fromkeys(new for cite in cites for new in names(cite)))
 
-    return tuple(
-        replace(
-            item,
-            cites=of(item.cites),
-            details=tuple(replace(detail, cites=of(detail.cites)) for detail in item.details),
-        )
-        for item in items
-    )
+    return tuple(item.revised(revise) for item in items)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final
 
-from app.memory.model import Ranges
+from app.memory.ranges import Ranges, merged, ranges
 from app.sessions.model import Kind, Message, PartType
 from app.sessions.open_calls import OpenCalls
 
@@ -134,22 +134,6 @@ def group_start(messages: Sequence[Message], seq: int, *, force_closed: bool = F
             return start
         former = group.messages[-1].kind
     return seq
-
-
-def ranges(seqs: Iterable[int]) -> Ranges:
-    """The seqs as inclusive ranges."""
-    return merged((seq, seq) for seq in seqs)
-
-
-def merged(pairs: Iterable[tuple[int, int]], *, apart: int = 1) -> Ranges:
-    """Inclusive ranges in ascending order, joined where they overlap or, with ``apart`` 1, adjoin."""
-    joined: list[tuple[int, int]] = []
-    for first, last in sorted(pairs):
-        if joined and first <= joined[-1][1] + apart:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
-        else:
-            joined.append((first, last))
-    return tuple(joined)
 
 
 def _span(taken: Sequence[Message], *, limited: bool) -> Span:

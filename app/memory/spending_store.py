@@ -2,7 +2,7 @@
 
 A memory makes one call at a time, so its row holds what that call has reserved, under the epoch of its lease. The
 reservation counts while that lease is held: that of a killed worker ends with its lease, without cleanup. Locks come in
-the order tenant, memory.
+the order session, tenant, memory.
 """
 
 from uuid import UUID
@@ -29,6 +29,10 @@ CROSS JOIN LATERAL (
     AND m.lease_owner IS NOT NULL AND m.due_at > now()
 ) AS calls
 """  # noqa: S608 - our own expression
+
+# Locks the session against its deletion, which takes the rows of its memory: else a call could reserve after that, and
+# a later memory with the same key would find its row. Before the tenant, whose other calls need not wait for that.
+HOLD_SESSION = "/* hold_session_to_reserve */ SELECT FROM sessions WHERE id = $1 FOR KEY SHARE"
 
 LOCK_DAY = f"""/* lock_day */
 INSERT INTO tenant_spending (tenant, day) VALUES ($1, {TODAY})
@@ -70,8 +74,12 @@ class SpendingStore:
         """Today's accounts of the memory (empty for None) and of its tenant."""
         return _accounts_of(await self._database.fetchrow(ACCOUNTS, memory_id, tenant))
 
-    async def lock(self, tx: Tx, memory_id: UUID, tenant: str) -> Accounts:
-        """Today's accounts; no other call of the tenant can reserve until the end of ``tx``."""
+    async def lock(self, tx: Tx, memory_id: UUID, tenant: str, *, session_id: UUID) -> Accounts:
+        """Today's accounts; no other call of the tenant can reserve until the end of ``tx``.
+
+        ``session_id``: the session of the memory that the call is about.
+        """
+        await tx.execute(HOLD_SESSION, session_id)
         await tx.execute(LOCK_DAY, tenant)
         return _accounts_of(await tx.fetchrow(ACCOUNTS, memory_id, tenant))
 

@@ -6,13 +6,13 @@ Every record is made under ``fence`` or ``lock`` (locking_store.py). Claims and 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.kit.db import Database, Tx
 from app.memory.cursor_store import LOOK_BACK
 from app.memory.locking_store import GAPS
-from app.memory.log import items_to_json
+from app.memory.log import items_to_json, render
 from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observation, Status
 from app.memory.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
@@ -28,6 +28,9 @@ from app.sessions.model import Message
 CONVERSATIONS_MAX = 100  # of a shared memory, looked at for one step: those that waited longest
 UNTIL_SETTLED = 0  # wake_tokens: the step that was recorded is not the last of its run
 SPANS_READ = 2  # as much as this many spans hold: where a topic ends is told by what follows too
+# Of pending messages read at once: reasoning counts no tokens, nor does a part whose sender says so, and a call that
+# waits for its result holds back all that follows.
+PENDING_BYTES_MAX = 16 * 1024 * 1024
 
 # Most looks find nothing to do, so they read the sizes of the notes alone. The memory is hidden from the planner, which
 # would plan each call anew (context/store.py).
@@ -74,17 +77,22 @@ WITH found AS (
 SELECT * FROM waiting UNION SELECT * FROM ended ORDER BY since, session_id
 """
 
-# ``found``: how many there are, of which those are answered that have less than $5 tokens to be observed before them.
+# One message after the other is read until these have enough tokens to be observed, or bytes, as Postgres has to read a
+# json to tell its length. ``so_far`` and ``bytes`` are of a message and those before it.
 PENDING_MESSAGES = """/* pending_messages */
-SELECT * FROM (
-  SELECT *, count(*) OVER () AS found, sum(tokens) FILTER (WHERE observe) OVER (ORDER BY seq) AS so_far FROM (
-    SELECT * FROM messages
-    WHERE session_id = $1 AND seq > $2 AND seq >= (
-      SELECT seq FROM messages WHERE session_id = $1 AND seq > $2 AND observe ORDER BY seq LIMIT 1) - $4::bigint
-    ORDER BY seq LIMIT $3
-  ) pending
-) counted
-WHERE so_far - CASE WHEN observe THEN tokens ELSE 0 END < $5 OR so_far IS NULL ORDER BY seq
+WITH RECURSIVE read AS (
+  SELECT greatest($2, first.seq - $4::bigint - 1) AS seq, 0 AS place, 0::bigint AS so_far, 0::bigint AS bytes
+  FROM (SELECT seq FROM messages WHERE session_id = $1 AND seq > $2 AND observe ORDER BY seq LIMIT 1) first
+  UNION ALL
+  SELECT m.seq, read.place + 1, read.so_far + m.tokens, read.bytes + m.bytes
+  FROM read, LATERAL (
+    SELECT seq, CASE WHEN observe THEN tokens ELSE 0 END AS tokens, octet_length(parts::text) AS bytes FROM messages
+    WHERE session_id = (SELECT $1) AND seq > read.seq ORDER BY seq LIMIT 1
+  ) m
+  WHERE read.place < $3 AND read.so_far < $5 AND read.bytes < $6
+)
+SELECT m.*, read.so_far, read.bytes FROM read JOIN messages m ON m.session_id = (SELECT $1) AND m.seq = read.seq
+WHERE read.place > 0 ORDER BY read.place
 """
 
 ADD_OBSERVATION = """/* add_observation */
@@ -139,14 +147,27 @@ VALUES ($1, $2, $3, {", ".join(f"${at}" for at, _ in enumerate(OF_RUN, start=4))
 """  # noqa: S608 - our own names
 
 
+class Pending(NamedTuple):
+    """Messages that wait to be observed. ``full``: no more are read at once, though more wait."""
+
+    messages: Sequence[Message]
+    full: bool
+
+
 class MemoryStore:
     """Statements that need a transaction take ``tx``; the others are one statement on a connection of their own."""
 
     def __init__(
-        self, database: Database, metrics: MemoryMetrics | None = None, *, pending_messages_max: int = 2_000
+        self,
+        database: Database,
+        metrics: MemoryMetrics | None = None,
+        *,
+        pending_messages_max: int = 2_000,
+        pending_bytes_max: int = PENDING_BYTES_MAX,
     ) -> None:
-        """``pending_messages_max``: pending messages read at once, and so the most of a span."""
-        self.pending_messages_max = pending_messages_max
+        """``pending_messages_max``, ``pending_bytes_max``: of pending messages read at once, and so of a span."""
+        self._messages_max = pending_messages_max
+        self._bytes_max = pending_bytes_max
         self._database = database
         self._metrics = metrics or MemoryMetrics()
 
@@ -177,7 +198,7 @@ class MemoryStore:
             reflections = await tx.fetch(LIVE_REFLECTIONS, lease.memory_id)
         return loaded_of(standing, observations, reflections)
 
-    async def pending_messages(self, session_id: UUID, after: int, *, limit_tokens: int | None) -> Sequence[Message]:
+    async def pending_messages(self, session_id: UUID, after: int, *, limit_tokens: int | None) -> Pending:
         """The oldest messages after seq ``after``, from LOOK_BACK before the first observable one on.
 
         Those before it are read so that no call is parted from its result. Ends as ``spans.readable`` says.
@@ -186,15 +207,15 @@ class MemoryStore:
         most = SPANS_READ * limit
         while True:
             rows = await self._database.fetch(
-                PENDING_MESSAGES, session_id, after, self.pending_messages_max, LOOK_BACK, most
+                PENDING_MESSAGES, session_id, after, self._messages_max, LOOK_BACK, most, self._bytes_max
             )
             found = [message_of(row) for row in rows]
-            full = len(rows) == self.pending_messages_max
-            if not full and (not rows or rows[0]["found"] == len(rows)):
-                return found
+            full = len(rows) == self._messages_max or (bool(rows) and rows[-1]["bytes"] >= self._bytes_max)
+            if not full and (not rows or rows[-1]["so_far"] < most):
+                return Pending(found, full=False)
             enough = await asyncio.to_thread(readable, found, limit_tokens=limit, full=full)
             if enough is not None:
-                return enough
+                return Pending(enough, full=full)
             most *= 2
 
     async def buffer_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, usage: dict[str, Any]) -> None:
@@ -273,7 +294,7 @@ async def add_observation(tx: Tx, loaded: Loaded, new: NewObservation, *, born_v
         ADD_OBSERVATION,
         loaded.memory_id,
         new.ordinal,
-        new.text,
+        render(new.items),
         items_to_json(new.items),
         new.tokens,
         new.message_tokens,

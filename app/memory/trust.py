@@ -17,14 +17,17 @@ from app.kit.words import terms
 from app.memory.cited import Cited
 from app.memory.commands import commands
 from app.memory.disguises import readings
-from app.memory.grounding.sources import all_text
-from app.memory.model import WISHES, Cite, Detail, Item, Origin, Parsed, Priority, Ranges, Tag, seqs_of
+from app.memory.model import WISHES, Cite, Detail, Item, Origin, Parsed, Priority, Tag, seqs_of
+from app.memory.ranges import Ranges
+from app.memory.texts import all_text
+from app.sessions.files import file_content, without_bytes
 from app.sessions.model import Message, PartType, Trust
 
 WITHHELD: Final = "Text that gives orders to the assistant; it is left out here."
 SAID_SHARE: Final = 0.5  # of a line's words: a foreign text that holds so many may be its source
 SAID_TIMES: Final = 2  # if it holds this many times as many as the trusted messages that the line cites
 PASSAGE_CHARACTERS: Final = 800
+SEARCH_RESULT: Final = "search_result"  # what Anthropic calls a page that was found
 OWN_SHARE: Final = 0.1  # of its words: with fewer in trusted messages, no trusted speaker said it
 
 _REPORTED: Final = frozenset({Tag.FACT, Tag.ISSUE, Tag.OUTCOME, None})
@@ -85,17 +88,27 @@ def vetted(parsed: Parsed, voices: Sequence[Voice], *, task: str | None = None) 
 
 
 def _voices(message: Message) -> Iterator[Voice]:
-    """The message's own words and, separately, its tool results. What a call says is nobody's statement."""
+    """The message's own words and, separately, its tool results and what its files say.
+
+    A file is a stranger's text, whoever sent it, and so is the title of a page that was found. What a call says is
+    nobody's statement.
+    """
     seqs = ((message.seq, message.seq),)
     outside = Origin.EXTERNAL if message.trust is Trust.EXTERNAL else Origin.TOOL
-    own = all_text(part for part in message.parts if part.get("type") in {PartType.TEXT, PartType.IMAGE, PartType.FILE})
+    files = [part for part in message.parts if part.get("type") == PartType.FILE]
+    named = [{**without_bytes(part), "content": None} for part in files if part.get("native") != SEARCH_RESULT]
+    own = all_text([*(part for part in message.parts if part.get("type") in {PartType.TEXT, PartType.IMAGE}), *named])
+    attached = all_text(
+        part if part.get("native") == SEARCH_RESULT else {"type": PartType.FILE, "content": file_content(part)}
+        for part in files
+    )
     told = all_text(part for part in message.parts if part.get("type") == PartType.TOOL_RESULT)
     if own and not message.is_foreign:
         yield Voice(seqs=seqs, text=own, origin=None)
     elif own:
         told = f"{own}\n{told}"
-    for passage in _passages(told):
-        yield Voice(seqs=seqs, text=passage, origin=outside)
+    for text, origin in ((told, outside), (attached, Origin.EXTERNAL)):
+        yield from (Voice(seqs=seqs, text=passage, origin=origin) for passage in _passages(text))
 
 
 def _passages(text: str) -> Iterator[str]:
@@ -216,17 +229,11 @@ class _Heard:
 
     def __init__(self, voices: Sequence[Voice]) -> None:
         self._voices = voices
-        self._cited = Cited(voice.seqs for voice in voices)
-        self._by_cite: dict[Cite, _Chorus | None] = {}
-        self.all = self._chorus(range(len(voices)))
+        self.cited = Cited([voice.seqs for voice in voices], self._chorus)
         self._saying: dict[str, list[int]] = {}
         for place, voice in enumerate(voices):
             for word in voice.words if voice.origin else ():
                 self._saying.setdefault(word, []).append(place)
-
-    def cited(self, cites: Iterable[Cite]) -> Sequence[_Chorus]:
-        """The voices that ``cites`` name; all of them if they name none."""
-        return [chorus for cite in dict.fromkeys(cites) if (chorus := self._by(cite))] or [self.all]
 
     def saying(self, words: frozenset[str], *, own: int) -> list[Voice]:
         """The foreign voices that say the words rather than the trusted ones, which say ``own`` of them."""
@@ -235,12 +242,6 @@ class _Heard:
         near = sorted((place, count) for place, count in held.items() if count >= least)
         found = ((self._voices[place], count) for place, count in near)
         return [voice for voice, count in found if _says(voice, count, of=len(words), own=own)]
-
-    def _by(self, cite: Cite) -> _Chorus | None:
-        if cite not in self._by_cite:
-            places = self._cited.places(cite)
-            self._by_cite[cite] = self._chorus(places) if places else None
-        return self._by_cite[cite]
 
     def _chorus(self, places: Sequence[int]) -> _Chorus:
         voices = [(place, self._voices[place]) for place in places]
@@ -254,7 +255,7 @@ class _Heard:
 
 
 def _basis(words: frozenset[str], cites: Sequence[Cite], heard: _Heard) -> _Basis:
-    cited = heard.cited(cites)
+    cited = heard.cited.of(cites)
     own = sum(any(word in chorus.words for chorus in cited) for word in words)
     firsts = [chorus.first for chorus in cited if chorus.first]
     by_citation = min(firsts)[1] if firsts and all(chorus.all_foreign for chorus in cited) else None
@@ -262,7 +263,7 @@ def _basis(words: frozenset[str], cites: Sequence[Cite], heard: _Heard) -> _Basi
     return _Basis(
         origin=by_citation or (by_words[0].origin if by_words else None),
         unsaid=bool(words) and own < OWN_SHARE * len(words),
-        near=by_words or (cited if by_citation else [heard.all]),
+        near=by_words or (cited if by_citation else [heard.cited.all]),
     )
 
 

@@ -12,7 +12,6 @@ Every line of content stands behind a bar, so nothing a message says can pose as
 The stored message is untouched.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,8 @@ from app.kit.patterns import lazy_pattern
 from app.kit.tokens import text_tokens
 from app.memory.rules import TOOLS, ToolTokens
 from app.memory.spans import CLOSING
+from app.memory.texts import value_text
+from app.sessions.files import file_content
 from app.sessions.model import Message, Part, PartType
 from app.sessions.open_calls import OpenCalls
 
@@ -32,8 +33,6 @@ NAME_CHARS_MAX = 60
 NAME_MARKS = " ._@-"  # what a speaker's name may hold in a label, beside letters and digits
 HEAD_SHARE = 2 / 3  # of what is kept of a cut text; the rest is its end
 SHRINK = 0.9  # factor by which a cut that is still too long is shortened
-MEDIA = frozenset({PartType.IMAGE, PartType.FILE, "audio", "document", "image_url", "input_file", "input_image"})
-READ_LEVELS = 6  # levels of an output that are searched for unreadable data
 # Possessive, or many blanks after a bracket would backtrack between both stars.
 OWN_TAGS = lazy_pattern(
     r"<(?=\s*+/?\s*+(?:(?:earlier-)?observations|messages|conversation|notes|log|current-task|suggested-response|rules)\b)",
@@ -185,43 +184,16 @@ def _pieces(part: Part, name: str | None, *, tools: ToolTokens, unanswered: bool
             if unanswered:
                 yield Piece("result|", f"{part.get('name', '')}: no result")
         case PartType.TOOL_RESULT:
-            output = cut(value_text(part.get("output")), limit_tokens=tools.result)
+            output = _shown(part.get("output"), tools)
             yield Piece("error|" if part.get("is_error") else "result|", f"{name}: {output}" if name else output)
         case PartType.REASONING:
             return  # the model's own thought is no part of what was said
         case kind:
             known = (part.get(key) for key in ("name", "media_type") if part.get(key))
-            yield Piece("file|", " ".join(map(str, (kind, *known))))
+            label, content = " ".join(map(str, (kind, *known))), file_content(part)
+            yield Piece("file|", label if content is None else f"{label}:\n{_shown(content, tools)}")
 
 
-def value_text(value: Any) -> str:
-    """A tool's arguments or output as text: a string as it is, a list of parts each as its own, else JSON."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and value and all(isinstance(one, dict) and "type" in one for one in value):
-        return "\n".join(map(_part_text, value))
-    return json.dumps(_readable(value), ensure_ascii=False)
-
-
-def _part_text(part: dict[str, Any]) -> str:
-    """A part of a tool's output: its text, a label for an image or a file, else its JSON, as of a web search."""
-    if "text" in part:
-        return str(part["text"])
-    source = part.get("source")
-    if part["type"] not in MEDIA or (isinstance(source, dict) and source.get("type") == "text"):
-        return json.dumps(_readable(part), ensure_ascii=False)
-    names = (part[key] for key in ("title", "name", "filename", "media_type") if isinstance(part.get(key), str))
-    return f"[{' '.join((str(part['type']), *names))}]"
-
-
-def _readable(value: Any, levels: int = READ_LEVELS) -> Any:
-    """The value without encrypted fields, which only its provider can read, and without bytes."""
-    if not levels:
-        return value
-    if isinstance(value, list):
-        return [_readable(one, levels - 1) for one in value]
-    if not isinstance(value, dict):
-        return value
-    unread = {"data"} if value.get("type") == "base64" else set()
-    told = {key: one for key, one in value.items() if key not in unread and not key.startswith("encrypted_")}
-    return {key: _readable(one, levels - 1) for key, one in told.items()}
+def _shown(value: Any, tools: ToolTokens) -> str:
+    """What a tool gave back, or what a file says, as far as it is shown."""
+    return cut(value_text(value), limit_tokens=tools.result)

@@ -48,7 +48,8 @@ SELECT * FROM (
 
 LOCK = "/* search_lock */ SELECT tenant, resource_id FROM sessions WHERE id = $1 FOR KEY SHARE"
 
-# All or none: no row if a message was changed since it was read, or another process was faster.
+# All or none: no row if a message was changed since it was read, another process was faster, or the rows before it
+# were deleted, since an earlier message was replaced.
 INDEX = """/* index_messages */
 WITH input AS (
   SELECT i.*, m.erased_at IS NOT NULL AS erased FROM unnest(
@@ -64,7 +65,7 @@ SELECT $1, seq, segment, length, length_before, role, CASE WHEN NOT erased THEN 
        (SELECT jsonb_object_agg(key, value) FROM jsonb_each(terms) WHERE value::int > 1 AND NOT erased)
 FROM input
 WHERE (SELECT count(*) FROM input) = cardinality($2)
-  AND NOT EXISTS (SELECT FROM message_terms WHERE session_id = $1 AND seq >= $2[1])
+  AND coalesce((SELECT seq FROM message_terms WHERE session_id = $1 ORDER BY seq DESC LIMIT 1), 0) = $2[1] - 1
 ON CONFLICT DO NOTHING RETURNING seq
 """
 

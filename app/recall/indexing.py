@@ -8,9 +8,10 @@ from itertools import accumulate
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from app.memory.grounding.sources import all_text, texts_of
-from app.memory.views import value_text
+from app.memory.model import Origin
+from app.memory.texts import all_text, texts_of, value_text
 from app.recall.tokens import CHARACTERS_READ, terms
+from app.sessions.files import file_content, without_bytes
 from app.sessions.model import Kind, Message, Part, PartType, Role
 
 PAUSE: Final = timedelta(hours=1)  # a longer one ends a segment
@@ -101,17 +102,25 @@ def message_text(message: Message) -> str:
 
 
 def shown_text(message: Message) -> str:
-    """The text of a message that a hit shows: a call by its name and arguments, a result as it came."""
+    """The text of a message that a hit shows: a call by its name and arguments, a result as it came.
+
+    What a file says is marked as a stranger's text, unless all of the message is foreign.
+    """
     if message.kind in UNSEARCHED:
         return ""
-    return "\n".join(text for part in message.parts for text in _shown(part))
+    mark = "" if message.is_foreign else f"({Origin.EXTERNAL}) "
+    return "\n".join(text for part in message.parts for text in _shown(part, mark))
 
 
-def _shown(part: Part) -> Iterator[str]:
+def _shown(part: Part, mark: str) -> Iterator[str]:
     match part.get("type"):
         case PartType.TOOL_CALL:
             yield f"{part.get('name', '')} {value_text(part.get('arguments'))}"
         case PartType.TOOL_RESULT:
             yield value_text(part.get("output"))
+        case PartType.FILE if (content := file_content(part)) is not None:
+            told = without_bytes(part)
+            names = (told[key] for key in ("name", "url") if isinstance(told.get(key), str))
+            yield f"{mark}[{' '.join(('file', *names))}]\n{value_text(content)}"
         case _:
             yield from texts_of(part)

@@ -20,6 +20,11 @@ from app.recall.tokens import Alternatives
 from app.sessions.message_store import message_of
 from app.sessions.model import Message, Role
 
+# Of the texts of the observations that one search reads: a few hundred usual ones have one or two. Their lines are read
+# and ranked within a second; of 500 that were edited it took 46 s.
+NOTES_BYTES_MAX = 4 * 1024 * 1024
+TAIL_BYTES_MAX = 16 * 1024 * 1024  # of messages that are not indexed: many times their tokens' text
+
 SESSION = """/* recall_session */
 SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq, config->>'timezone' AS timezone,
        branched_from IS NOT NULL AS is_branch
@@ -46,16 +51,17 @@ SELECT s.id AS session_id, t.* FROM unnest($1::uuid[]) AS s (id) LEFT JOIN LATER
 ) t ON true
 """
 
-# The newest first, until they have $4 tokens, so that a session far behind is searched in part. Tokens are summed in
-# the order in which messages are read.
+# The newest first, until they have $4 tokens, or $6 bytes, as reasoning counts no tokens: a session far behind is
+# searched in part. Both are summed in the order in which messages are read.
 TAIL = """/* recall_tail */
 SELECT * FROM (
-  SELECT *, sum(tokens) OVER (ROWS UNBOUNDED PRECEDING) - tokens AS tokens_of_former FROM (
+  SELECT *, sum(tokens) OVER former AS tokens_of_former, sum(octet_length(parts::text)) OVER former AS bytes_of_former
+  FROM (
     SELECT m.* FROM unnest($1::uuid[], $2::bigint[]) AS s (id, seq) CROSS JOIN LATERAL (
       SELECT * FROM messages WHERE session_id = s.id AND seq > s.seq AND seq < $5 ORDER BY seq DESC LIMIT $3
     ) m LIMIT $3
-  ) AS newest
-) AS summed WHERE tokens_of_former < $4
+  ) AS newest WINDOW former AS (ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+) AS summed WHERE coalesce(tokens_of_former, 0) < $4 AND coalesce(bytes_of_former, 0) < $6
 """
 
 # Messages of all sessions, by the index of terms alone: ``OFFSET 0`` keeps all other conditions out. If the planner
@@ -137,15 +143,19 @@ WITH RECURSIVE deleted AS (
   SELECT r.memory_id, r.sources FROM deleted d CROSS JOIN LATERAL jsonb_array_elements_text(d.sources->'reflections')
     AS of (id) JOIN reflections r ON r.memory_id = d.memory_id AND r.id = of.id::bigint
 )
-SELECT o.* FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS s (id, memory_id) CROSS JOIN LATERAL (
-  SELECT * FROM observations
-  WHERE memory_id = s.memory_id AND session_id = s.id AND (
-    status = 'active' OR retired_by LIKE 'reflection:%' AND (memory_id, id) NOT IN (
-      SELECT d.memory_id, of.id::bigint
-      FROM deleted d CROSS JOIN LATERAL jsonb_array_elements_text(d.sources->'observations') AS of (id)))
-  ORDER BY id DESC LIMIT $3
-) AS o
-ORDER BY o.id DESC LIMIT $3
+SELECT * FROM (
+  SELECT o.*, sum(octet_length(o.text)) OVER (ORDER BY o.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+    AS bytes_after
+  FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS s (id, memory_id) CROSS JOIN LATERAL (
+    SELECT * FROM observations
+    WHERE memory_id = s.memory_id AND session_id = s.id AND (
+      status = 'active' OR retired_by LIKE 'reflection:%' AND (memory_id, id) NOT IN (
+        SELECT d.memory_id, of.id::bigint
+        FROM deleted d CROSS JOIN LATERAL jsonb_array_elements_text(d.sources->'observations') AS of (id)))
+    ORDER BY id DESC LIMIT $3
+  ) AS o
+  ORDER BY o.id DESC LIMIT $3
+) AS newest WHERE coalesce(bytes_after, 0) < $4 ORDER BY id DESC
 """
 
 # Reflections that somebody edited, before and after, in the order of the edits, with all observations behind them, also
@@ -190,7 +200,7 @@ class RecallStore:
             found = await connection.fetch(INDEXED, sessions, before_seq)
             last = {row["session_id"]: last_of(row if row["seq"] else None) for row in found}
             after = [last[session].seq for session in sessions]
-            rows = await connection.fetch(TAIL, sessions, after, tail_max, tail_tokens, before_seq)
+            rows = await connection.fetch(TAIL, sessions, after, tail_max, tail_tokens, before_seq, TAIL_BYTES_MAX)
         return Index(last=last, tail=await asyncio.to_thread(_tail, rows))
 
     async def search(
@@ -242,10 +252,10 @@ class RecallStore:
         return {_place(row): (row["id"], row["content_hash"], row["created_at"]) for row in rows}
 
     async def observations(self, sessions: Sequence[Searched], limit: int) -> list[Note]:
-        """The newest observations of the sessions, at most ``limit``."""
-        memories = [one.memory_id for one in sessions]
+        """The newest observations of the sessions, at most ``limit``, up to the one that has ``NOTES_BYTES_MAX``."""
+        ids, memories = [one.id for one in sessions], [one.memory_id for one in sessions]
         async with self._database.connection() as connection:
-            rows = await connection.fetch(OBSERVATIONS, [one.id for one in sessions], memories, limit)
+            rows = await connection.fetch(OBSERVATIONS, ids, memories, limit, NOTES_BYTES_MAX)
             edited = await connection.fetch(EDITED, memories)
         size = UNKNOWN if edited else sum(len(row["text"]) for row in rows)
         return await offloaded(partial(_notes, sessions, rows, edited), size=size)

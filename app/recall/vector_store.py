@@ -56,9 +56,12 @@ SELECT EXISTS (
 
 LOCK = "/* vectors_lock */ SELECT id FROM sessions WHERE id = $1 FOR KEY SHARE"
 
-# All or none: no row if a message was changed since it was read, or another process was faster.
+# All or none: no row if a message was changed since it was read, another process was faster, or the rows before it
+# were deleted, since an earlier message was replaced.
 WRITE = """/* write_vectors */
-WITH input AS (
+WITH newest AS (
+  SELECT coalesce(max(seq), 0) AS seq FROM message_vectors WHERE session_id = $1 AND model = $2
+), input AS (
   SELECT i.seq, t.segment, t.created_at, CASE WHEN m.erased_at IS NULL THEN i.vector::real[] END AS vector
   FROM unnest($3::bigint[], $4::bytea[], $5::text[]) AS i (seq, content_hash, vector)
   JOIN messages m ON m.session_id = $1 AND m.seq = i.seq AND m.content_hash = i.content_hash
@@ -69,7 +72,8 @@ WITH input AS (
 INSERT INTO message_vectors (session_id, model, seq, segment, created_at, vector)
 SELECT $1, $2, seq, segment, created_at, vector FROM input
 WHERE (SELECT count(*) FROM input) = cardinality($3)
-  AND NOT EXISTS (SELECT FROM message_vectors WHERE session_id = $1 AND model = $2 AND seq >= $3[1])
+  AND (SELECT seq FROM newest) < $3[1] AND NOT EXISTS (
+    SELECT FROM message_terms t, newest WHERE t.session_id = $1 AND t.seq > newest.seq AND t.seq < $3[1])
 ON CONFLICT DO NOTHING RETURNING seq
 """
 
@@ -106,6 +110,11 @@ class Unembedded:
     messages: tuple[Message, ...]
     more: bool
 
+    @property
+    def read(self) -> tuple[list[int], list[bytes]]:
+        """Their seqs and content hashes, by which a change is noticed."""
+        return [message.seq for message in self.messages], [message.content_hash for message in self.messages]
+
 
 class MessagesChanged(Exception):
     """A message is no longer as it was read."""
@@ -137,20 +146,16 @@ class VectorStore:
 
     async def check(self, session: UUID, found: Unembedded) -> None:
         """Raises MessagesChanged."""
-        seqs = [message.seq for message in found.messages]
-        hashes = [message.content_hash for message in found.messages]
-        if await self._database.fetchval(CHANGED, session, seqs, hashes):
+        if await self._database.fetchval(CHANGED, session, *found.read):
             raise MessagesChanged
 
     async def add(self, session: UUID, found: Unembedded, vectors: Sequence[Vector | None]) -> int:
         """Write the vectors after the newest one. Answers how many; 0 if they no longer follow, or messages changed."""
-        seqs = [message.seq for message in found.messages]
-        hashes = [message.content_hash for message in found.messages]
         written = await asyncio.to_thread(lambda: [vector and _listed(vector, "{}") for vector in vectors])
         async with self._database.tx() as tx:
             if await tx.fetchrow(LOCK, session) is None:
                 return 0
-            return len(await tx.fetch(WRITE, session, self._model, seqs, hashes, written, not found.more))
+            return len(await tx.fetch(WRITE, session, self._model, *found.read, written, not found.more))
 
     async def near(
         self,

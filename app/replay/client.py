@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import httpx2
 
+from app.kit.errors import first_line
 from app.kit.patterns import lazy_pattern
 from app.replay.errors import ReplayError
 from app.settings import is_sendable, without_password
@@ -85,8 +86,9 @@ class Service:
         try:
             return self._http.send(request)
         except httpx2.HTTPError as error:
-            reason = error or type(error).__name__
-            raise ReplayError(f"no answer from {self._url}: {reason} (--url names another service)") from error
+            raise ReplayError(
+                f"no answer from {self._url}: {first_line(error)} (--url names another service)"
+            ) from error
 
 
 def _busy_seconds(response: httpx2.Response) -> int | None:

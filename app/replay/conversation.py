@@ -1,6 +1,7 @@
 """Reads a conversation file as the messages to post."""
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,14 +10,12 @@ from typing import Any
 
 import orjson
 
-from app.kit.names import has_a_step
-from app.kit.patterns import lazy_pattern
+from app.kit.names import MESSAGE_ID, has_dot_segment
 from app.replay.errors import ReplayError
 from app.sessions.schemas import PLACEHOLDER_IDS
 
 # Fields of data sets that are about a message, and no part of it.
 BOOKKEEPING = frozenset({"conversation", "session", "turn_id", "speaker"})
-MESSAGE_ID = lazy_pattern(r"[A-Za-z0-9._:@~=+/-]{1,200}")  # api.md, first section
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +74,7 @@ def _message(row: Any, *, default_id: str) -> dict[str, Any]:
 
 
 def _is_an_id(value: Any) -> bool:
-    return isinstance(value, str) and MESSAGE_ID.fullmatch(value) is not None and not has_a_step(value)
+    return isinstance(value, str) and re.fullmatch(MESSAGE_ID, value) is not None and not has_dot_segment(value)
 
 
 def _object(line: bytes) -> dict[str, Any]:

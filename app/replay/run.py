@@ -24,7 +24,7 @@ class Outcome:
     memory: dict[str, Any]
 
 
-def replay_file(service: Service, path: Path, *, session: str, config: dict[str, Any] | None, wait_ms: int) -> Outcome:
+def replay_file(service: Service, path: Path, *, session: str, config: dict[str, Any] | None, wait_ms: int) -> None:
     """Post a file to a session, configured first if ``config`` is given, and show it. Raises ReplayError."""
     turns = read_conversation(path)
     if config is not None:
@@ -40,7 +40,6 @@ def replay_file(service: Service, path: Path, *, session: str, config: dict[str,
         except ReplayError as error:
             raise ReplayError(f"{path}:{error}") from error
     Console().print(table(outcome))
-    return outcome
 
 
 def replay(

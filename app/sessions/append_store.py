@@ -48,6 +48,8 @@ _INPUT_OF_ONE = """(SELECT $1::text AS id, $2::text AS kind, $3::text AS role, $
                        $6::int AS tokens, $7::bytea AS content_hash, $8::timestamptz AS created_at,
                        $9::jsonb AS metadata, $10::bool AS observe, $11::text AS trust, $12::bool AS look,
                        $13::bigint AS before, 1 AS ord) AS i"""
+# The provider's cache has expired.
+_IDLE = "now() - s.last_active_at > make_interval(secs => coalesce((s.config->>'cache_ttl')::float8, $17))"
 # An anchor date that lies ahead of today everywhere on earth is that of a message, which may still be shown: it does
 # not go back.
 _GROWN = """
@@ -55,13 +57,13 @@ _GROWN = """
     total_tokens = s.total_tokens + {tokens},
     resource_id = coalesce($15, s.resource_id),
     anchor_date = CASE
-      WHEN now() - s.last_active_at > make_interval(secs => coalesce((s.config->>'cache_ttl')::float8, $17))
+      WHEN {idle}
         OR s.next_seq = 1
       THEN greatest(({newest} AT TIME ZONE coalesce(s.config->>'timezone', $16))::date,
                     CASE WHEN s.anchor_date > (now() AT TIME ZONE 'Pacific/Kiritimati')::date THEN s.anchor_date END)
       ELSE s.anchor_date END,
     cold_at = CASE
-      WHEN now() - s.last_active_at > make_interval(secs => coalesce((s.config->>'cache_ttl')::float8, $17))
+      WHEN {idle}
         OR s.actor_model <> $18
       THEN now() ELSE s.cold_at END,
     last_active_at = now(),
@@ -78,6 +80,10 @@ _PUT = """s.next_seq, s.total_tokens, s.resource_id, s.config, s.anchor_date,
             coalesce(s.cold_at = now(), false) AS cold"""
 _COLUMNS = """(session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
                         created_at, metadata, observe, trust, anchor_date)"""
+
+
+def _grown(*, messages: str, tokens: str, newest: str) -> str:
+    return _GROWN.format(messages=messages, tokens=tokens, newest=newest, idle=_IDLE)
 
 
 def _woken(*, grown: str, look: str, cold: str) -> str:
@@ -182,14 +188,12 @@ _SHARED = {"put": _PUT, "columns": _COLUMNS, "memory": COUNTED}
 APPEND = _GENERAL.format(
     **_SHARED,
     input=_INPUT,
-    grown=_GROWN.format(
-        messages="excluded.next_seq - 1", tokens="excluded.total_tokens", newest="(SELECT newest FROM total)"
-    ),
+    grown=_grown(messages="excluded.next_seq - 1", tokens="excluded.total_tokens", newest="(SELECT newest FROM total)"),
     woken=_woken(grown="excluded.pending_tokens", look="(SELECT look FROM total)", cold="(SELECT cold FROM put)"),
 )
 
 _NEW = _SHARED | {
-    "grown": _GROWN.format(messages="$26::bigint", tokens="$27::bigint", newest="greatest(now(), $28::timestamptz)"),
+    "grown": _grown(messages="$26::bigint", tokens="$27::bigint", newest="greatest(now(), $28::timestamptz)"),
     "woken": _woken(grown="$29::bigint", look="$30::bool", cold="put.cold"),
 }
 # ``(SELECT $14)`` hides the session from the planner, which would plan each call with a list anew (context/store.py).
@@ -231,12 +235,12 @@ class AppendStore:
         resource_id: str | None,
         usage: ActorUsage | None,
         defaults: MemoryDefaults,
-        place: Callable[[], Awaitable[object]] | None = None,
+        prepare: Callable[[], Awaitable[object]] | None = None,
         body_bytes: int = 0,
     ) -> AppendResult:
         """Store those of ``messages`` that are new, in their order; none if one of them conflicts.
 
-        ``place`` is awaited before the general statement, which may create the session: it prepares what a new session
+        ``prepare`` is awaited before the general statement, which may create the session: it makes what a new session
         needs besides its first message. ``body_bytes``: the size of the request.
         """
         session = session_id(tenant, key)
@@ -249,8 +253,8 @@ class AppendStore:
             (row,) = await self._fetch(session, APPEND_NEW, *zip(*values, strict=True), *shared, *totals)
         if row["seq"] is not None:
             return _result(row, _stored(messages, row["seq"]))
-        if place is not None:
-            await place()
+        if prepare is not None:
+            await prepare()
         rows = await self._fetch(
             session, APPEND, *zip(*values, strict=True), *shared, tenant, key, defaults.wake_tokens, waits=True
         )

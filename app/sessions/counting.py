@@ -5,6 +5,7 @@ from typing import Any
 
 from app.kit.json import as_text
 from app.kit.tokens import text_tokens
+from app.sessions.files import file_content, inline_bytes
 from app.sessions.model import Part, PartType, is_part
 
 MESSAGE_TOKENS = 4
@@ -67,14 +68,15 @@ def _image_tokens(part: Part) -> int:
 
 
 def _file_tokens(part: Part) -> int:
-    if part.get("content") is not None:
-        return _content_tokens(part["content"])
+    content = file_content(part)
+    if content is not None:
+        return _content_tokens(content)
     size = _data_bytes(part)
     return _share(size, FILE_BYTES_PER_TOKEN) if size else FILE_TOKENS
 
 
 def _data_bytes(part: Part) -> int:
-    data = part.get("data")
+    _, data = inline_bytes(part)
     return len(data) * BASE64_BYTES // BASE64_CHARS if isinstance(data, str) else 0
 
 

@@ -21,16 +21,16 @@ from app.sessions.store import session_id
 
 
 class Keeper(Protocol):
-    """A store with rows that belong to sessions or to a resource; ``main`` hands in that of each layer."""
+    """A store with rows that belong to sessions or to a resource: there is one on each layer (app/services.py)."""
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
         """Delete their rows. Answers the number of rows by table."""
 
 
 class Outside(Protocol):
-    """The store of sessions' objects outside the database, handed in by ``main``."""
+    """The store of sessions' objects outside the database, on a layer above."""
 
-    async def named(self, tx: Tx, gone: Gone) -> Sequence[str]:
+    async def objects_of(self, tx: Tx, gone: Gone) -> Sequence[str]:
         """The objects that the rows of these sessions name."""
 
     async def clear(self, names: Sequence[str]) -> None:
@@ -89,7 +89,7 @@ class Deleting:
 
     async def forget(self, tx: Tx, gone: Gone) -> Receipt:
         """Delete sessions that are locked in this transaction; call ``clear`` once it is committed."""
-        outside = await self._outside.named(tx, gone)
+        outside = await self._outside.objects_of(tx, gone)
         rows: dict[str, int] = {}
         for keeper in self._keepers:
             rows |= await keeper.forget(tx, gone)

@@ -22,15 +22,17 @@ WITH RECURSIVE held AS (
   SELECT s.id, s.tenant, s.key, h.seq, h.ingested_at FROM held h
   JOIN sessions s ON s.tenant = h.tenant AND s.branched_from = h.key AND s.branched_at_seq >= h.seq
 )
-SELECT s.id AS session_id, s.key, s.created_at, s.memory_id, s.observed_seq, s.tail_from_seq, m.seq, m.kind, m.tokens,
-       m.observe, m.ingested_at, m.erased_at IS NOT NULL AS erased,
+SELECT s.id AS session_id, s.key, s.created_at, s.memory_id, s.observed_seq, s.tail_from_seq,
+       s.next_seq - 1 AS last_seq, m.seq, m.kind, m.tokens, m.observe, m.ingested_at, m.erased_at IS NOT NULL AS erased,
        CASE WHEN m.seq <= s.expired_seq THEN m.erased_at END AS removed_at
 FROM held h JOIN sessions s ON s.id = h.id
 JOIN messages m ON m.session_id = h.id AND m.id = $2 AND m.seq = h.seq AND m.ingested_at = h.ingested_at
 """
 
-# Running sums are needed only within the tail, for its budget. An erasure before the tail ($3 is 0) changes none, so
-# that its cost does not grow with the log.
+SUMMED_MAX = 10_000  # messages after an erased one whose running sums are changed, within a quarter of a second
+
+# Running sums are needed only within the tail, for its budget. An erasure before the tail, or far behind the end of a
+# long one ($3 is 0), changes none, so that its cost does not grow with the log: the tombstone keeps its tokens.
 TOMBSTONE = """/* tombstone */
 WITH total AS (
   UPDATE sessions SET total_tokens = total_tokens - $3 WHERE id = $1 AND $3 <> 0
@@ -63,6 +65,7 @@ class Copy:
     removed_at: datetime | None
     observed_seq: int
     tail_from_seq: int
+    last_seq: int
 
 
 async def copies(tx: Tx, tenant: str, key: str, message_id: str) -> list[Copy]:
@@ -81,6 +84,7 @@ async def copies(tx: Tx, tenant: str, key: str, message_id: str) -> list[Copy]:
 
 
 async def entomb(tx: Tx, copy: Copy) -> None:
-    """Make the message a tombstone and, if it is in the tail, take its tokens from the running sums."""
-    counted = copy.seq >= copy.tail_from_seq and copy.kind is not Kind.SUMMARY
+    """Make the message a tombstone and, if it is near the end of the tail, take its tokens from the running sums."""
+    is_near = copy.seq >= max(copy.tail_from_seq, copy.last_seq - SUMMED_MAX)
+    counted = is_near and copy.kind is not Kind.SUMMARY
     await tx.execute(TOMBSTONE, copy.session_id, copy.seq, copy.tokens if counted else 0)

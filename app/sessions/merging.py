@@ -33,6 +33,7 @@ async def read_given(
         metadata = await asyncio.to_thread(redacted_object, metadata, redact)
     config = memory.check_config(config)
     check_metadata(set_of(metadata), metadata_bytes_max)
+    check_metadata(dict.fromkeys(unset_of(metadata), 0), metadata_bytes_max)  # no more can be stored to be removed
     return config, metadata
 
 

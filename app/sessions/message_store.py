@@ -14,6 +14,7 @@ ROLES = {role.value: role for role in Role}
 TRUSTS = {trust.value: trust for trust in Trust}
 
 # Reads one message after the other until the page has enough bytes, as Postgres has to read a json to tell its length.
+# Of the messages that call no tool none is parsed: a page may look at ten thousand results of a megabyte.
 # ``(SELECT $1)`` hides an argument from the planner, which would otherwise make a plan for each call.
 _MESSAGES = """/* {name} */
 WITH RECURSIVE page AS (
@@ -27,7 +28,7 @@ WITH RECURSIVE page AS (
       AND created_at >= (SELECT coalesce($4::timestamptz, '-infinity'))
       AND created_at < (SELECT coalesce($5::timestamptz, 'infinity'))
       AND ((SELECT $6::text) IS NULL OR kind = (SELECT $6::text))
-      AND ((SELECT $7::text) IS NULL OR parts::jsonb @> jsonb_build_array(
+      AND ((SELECT $7::text) IS NULL OR kind = 'tool_call' AND parts::jsonb @> jsonb_build_array(
            jsonb_build_object('type', 'tool_call', 'name', (SELECT $7::text))))
     ORDER BY seq {order} LIMIT 1
   ) m
@@ -73,12 +74,12 @@ def message_of(row: Row, *, sealed_seq: int = 0) -> Message:
     )
 
 
-async def message_within(tx: Tx, session: UUID, message_id: str) -> Message | None:
+async def find_message(tx: Tx, session: UUID, message_id: str) -> Message | None:
     row = await tx.fetchrow(MESSAGE, session, message_id)
     return None if row is None else message_of(row, sealed_seq=row["sealed_seq"])
 
 
-def there(message: Message | None, key: str, message_id: str) -> Message:
+def existing(message: Message | None, key: str, message_id: str) -> Message:
     """The message, if it was found and is not erased. Raises MessageNotFound, MessageErased."""
     if message is None:
         raise MessageNotFound.by_id(key, message_id)
@@ -112,7 +113,7 @@ class MessageStore:
 
     async def message(self, session: UUID, message_id: str) -> Message | None:
         async with self._database.connection() as connection:
-            return await message_within(connection, session, message_id)
+            return await find_message(connection, session, message_id)
 
     async def by_id(self, session: UUID, message_ids: Sequence[str]) -> dict[str, Message]:
         """The stored ones among ``message_ids``, by id. ``sealed`` is not looked up, and False."""

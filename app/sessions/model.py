@@ -1,4 +1,4 @@
-"""Value types of the message log: messages, their parts, a memory's counters, and the ports to the floors above.
+"""Value types of the message log: messages, their parts, a memory's counters, and the ports to the layers above.
 
 A part is a JSON object with a ``type``; the neutral types are those of ``PartType``. Fields beyond the neutral ones
 are kept as they came, so that a part survives a round trip to its provider (api.md, Messages).
@@ -26,7 +26,7 @@ class PartType(StrEnum):
     TOOL_RESULT = "tool_result"  # tool_call_id, output (string, JSON, or a list of parts), is_error
     REASONING = "reasoning"  # text, signature and whatever else the provider sent
     IMAGE = "image"  # url | data, media_type, width, height
-    FILE = "file"  # url | data, media_type, name
+    FILE = "file"  # url | data | content (string, JSON, or a list of parts), media_type, name
 
 
 _TEXT = PartType.TEXT.value  # looking up an enum's value takes as long as making the part
@@ -232,7 +232,7 @@ class SearchIndex(DerivedStore, Protocol):
 
 
 class MemoryPort(Protocol):
-    """The memory as the message log uses it; it lives a floor above, and ``main`` hands it in."""
+    """The memory as the message log uses it; it lives a layer above, and is handed in."""
 
     @property
     def defaults(self) -> MemoryDefaults: ...

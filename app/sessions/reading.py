@@ -8,12 +8,15 @@ from app.kit.json import dumps
 from app.redaction.model import Redact, redacted_json
 from app.sessions.counting import message_tokens
 from app.sessions.errors import MessageTooLarge
-from app.sessions.model import NewMessage, Trust
+from app.sessions.model import NewMessage, Part, Trust
 from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import MessageIn
 from app.sessions.wire import WireError, content_hash, default_trust, first_flaw, normalise, observable
 
 ID_BYTES = 16  # random bytes of a generated message id
+# A part of three bytes, as ``""`` in a list, becomes one of up to 250 with its type and the id of its message. Of more
+# parts than these a message may have this many times its bytes in neutral parts; of real ones none has twice as many.
+GROWTH_MAX, GROWTH_FREE_PARTS = 4, 256
 
 
 def read_messages(
@@ -56,7 +59,7 @@ def read_message(
         seen = normalise(raw)
     except WireError as error:
         raise Invalid.naming(FieldError(at + error.pointer, error.detail)) from error
-    _check_size(raw if message.metadata is None else {**raw, "metadata": message.metadata}, at, bytes_max)
+    _check_size(raw if message.metadata is None else {**raw, "metadata": message.metadata}, seen.parts, at, bytes_max)
     parts, metadata, name = seen.parts, message.metadata, raw.get("name")
     if redact is not None:
         parts, metadata = redacted_parts(parts, redact), redacted_json(metadata, redact)
@@ -80,10 +83,14 @@ def _check_metadata(message: MessageIn, at: str) -> None:
         raise Invalid.naming(FieldError(f"{at}/metadata{flaw.pointer}", flaw.detail))
 
 
-def _check_size(raw: dict[str, object], at: str, bytes_max: int | None) -> None:
-    if bytes_max is not None and len(dumps(raw)) > bytes_max:
+def _check_size(raw: dict[str, object], parts: Sequence[Part], at: str, bytes_max: int | None) -> None:
+    size = len(dumps(raw))
+    if bytes_max is not None and size > bytes_max:
         detail = f"{at or 'the message'} has more than {bytes_max} bytes (DAYBOOK_SESSIONS__MESSAGE_BYTES_MAX)"
         raise MessageTooLarge.at(at, detail)
+    if len(parts) > GROWTH_FREE_PARTS and len(dumps(parts)) > GROWTH_MAX * size:
+        detail = f"{at or 'the message'} has so many small parts that it would be over {GROWTH_MAX} times as large"
+        raise MessageTooLarge.at(at, f"{detail}: send fewer and larger ones")
 
 
 def _refuse_repeated_ids(messages: Sequence[NewMessage]) -> None:

@@ -3,17 +3,20 @@
 An agent that sends all its messages again may send one as it is listed; or redaction was switched on, off or changed.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.redaction.model import MARK, Redact
+from app.sessions.files import file_content, without_bytes
 from app.sessions.model import Message, NewMessage, Part, PartType, is_part
 from app.sessions.redacting import SIGNATURES, redacted_parts
 from app.sessions.wire import content_hash
 
 INTEGER_END = 2.0**63  # below it, a float that is whole is compared as an integer
 VALUES = ("arguments", "output")
-BASE64 = ("data", "signature", "thoughtSignature")
+BASE64 = ("data", "signature", "thought_signature")  # by their plain names
+HUMP = re.compile(r"[A-Z]")
 URL_SAFE = str.maketrans("+/", "-_", "=")
 
 
@@ -22,10 +25,10 @@ def hashes_said_again(
 ) -> dict[str, bytes]:
     """The stored hashes of the messages that repeat a stored one, by id."""
     pairs = ((new, stored[new.id]) for new in messages if new.id in stored)
-    return {new.id: old.content_hash for new, old in pairs if _is_said_again(new, old, redact)}
+    return {new.id: old.content_hash for new, old in pairs if is_said_again(new, old, redact)}
 
 
-def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool:
+def is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool:
     """Whether both are the same once the old message, too, is redacted by today's rules.
 
     They may differ in what was redacted of the old one: a hook may take out less today, or redaction is switched off.
@@ -33,8 +36,9 @@ def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool
     They may differ in shape too, e.g. if the new one is sent as it is listed. A call of the Responses API is hashed
     with the tool's name, which the stored message has only in its parts, and a message of that API has its id in its
     parts too. JSON has one kind of number: whoever kept the message may write 1.0 as 1. An SDK dumps each field that it
-    knows: another version, or other options, give other fields that are null. Gemini's dumps bytes in the URL-safe
-    base64, and its API answers in the standard one.
+    knows: another version, or other options, give other fields that are null, or name them otherwise: ``willContinue``
+    for ``will_continue``, ``async_`` for ``async``. Gemini's dumps bytes in the URL-safe base64, and its API answers in
+    the standard one.
     """
     parts = tuple(old.parts) if redact is None else redacted_parts(old.parts, redact)
     if content_hash(old.role, old.name, parts) == new.content_hash:
@@ -44,7 +48,7 @@ def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool
     before, now = (_numbered([_plain(part) for part in _without_id(of, new.id)]) for of in (parts, new.parts))
     if content_hash(old.role, old.name, before) == content_hash(new.role, new.name, now):
         return True
-    return _is_marked(parts) and says_again(before, now)
+    return _is_marked(before) and says_again(before, now)
 
 
 def _without_id(parts: Sequence[Part], message_id: str) -> tuple[Part, ...]:
@@ -52,11 +56,14 @@ def _without_id(parts: Sequence[Part], message_id: str) -> tuple[Part, ...]:
 
 
 def _plain(part: Part) -> Part:
-    """The part without nulls and empty objects, and its bytes in URL-safe base64.
+    """The part without nulls and empty objects, its fields by their plain names, its bytes in URL-safe base64.
 
-    What an agent's own tool takes and gives stays as it is, but for parts in it. What a hosted tool takes and gives has
-    the provider's types, as all else.
+    The bytes of a text are read, as a mark may stand in them. What an agent's own tool takes and gives stays as it is,
+    but for parts in it. What a hosted tool takes and gives has the provider's types, as all else.
     """
+    if part["type"] == PartType.FILE and part.get("content") is None:
+        content = file_content(part)
+        part = part if content is None else {**without_bytes(part), "content": content}
     own = [] if "native" in part else [name for name in VALUES if name in part]
     plain = _plain_object({name: value for name, value in part.items() if name not in own})
     return plain | {name: _plain_parts(part[name]) for name in own}
@@ -67,8 +74,14 @@ def _plain_parts(value: Any) -> Any:
 
 
 def _plain_object(found: Mapping[str, Any]) -> dict[str, Any]:
-    plain = ((name, _plain_field(name, value)) for name, value in found.items())
+    named = ((_plain_name(name), value) for name, value in found.items())
+    plain = ((name, _plain_field(name, value)) for name, value in named)
     return {name: value for name, value in plain if value is not None and value != {}}
+
+
+def _plain_name(name: str) -> str:
+    """The name of a field as Python code has it, without the underscore that parts it from a keyword."""
+    return HUMP.sub(lambda hump: f"_{hump[0].lower()}", name).rstrip("_")
 
 
 def _plain_field(name: str, value: Any) -> Any:

@@ -1,12 +1,15 @@
 """Redacts the parts of a message. Pure.
 
-Ids, names and types stay as they are, and so do the bytes of images and files, and what a provider signed or encrypted.
+Ids, names and types stay as they are, and so do the bytes of images and of files that are no text, and what a provider
+signed or encrypted.
 """
 
+from base64 import b64encode
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from app.redaction.model import Redact, redacted_json, redacted_object
+from app.sessions.files import DATA_URL, IN_BASE64, file_content, is_data_url
 from app.sessions.model import Part, PartType, is_part
 
 KEPT = frozenset(
@@ -23,7 +26,6 @@ SIGNED = {
 }
 JSON_FIELDS = frozenset({"arguments", "output", "content"})
 SIGNATURES = ("signature", "details")  # removed from reasoning that was redacted
-DATA_URL = "data:"
 
 
 def redacted_parts(parts: Sequence[Part], redact: Redact) -> tuple[Part, ...]:
@@ -37,11 +39,23 @@ def _part(part: Part, redact: Redact) -> Part:
         for key, value in said.items()
     }
     redacted = {key: changed.get(key, value) for key, value in part.items()}
+    if part["type"] == PartType.FILE and part.get("content") is None and isinstance(text := file_content(part), str):
+        written = redact(text)
+        if written != text:
+            redacted |= _with_bytes(part, b64encode(written.encode()).decode())
     if part["type"] == PartType.REASONING and changed != said:
         # A provider refuses thinking that is not what it signed; without the signature it is not sent back.
         for name in SIGNATURES:  # ``details``: where compatible servers put it
             redacted.pop(name, None)
     return redacted
+
+
+def _with_bytes(part: Part, data: str) -> Part:
+    """The field of the part that holds its bytes, with others."""
+    if not is_data_url(part.get("url")):
+        return {"data": data}
+    head, mark, _ = part["url"].partition(IN_BASE64)
+    return {"url": f"{head}{mark}{data}"}
 
 
 def _field(key: str, value: Any, redact: Redact) -> Any:

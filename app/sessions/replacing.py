@@ -4,24 +4,28 @@ One transaction under the session's lock. It takes no new lease epoch, or a turn
 every step that runs meanwhile: a step compares what it read with what is stored when it records (docs/decisions/0014).
 """
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 
 from app.kit.db import Database, Tx
 from app.kit.errors import Invalid
+from app.kit.json import canonical
 from app.kit.offload import UNKNOWN, offloaded
 from app.redaction.model import Redaction
 from app.sessions import replacing_store
 from app.sessions.errors import MessageSealed, SessionNotFound
-from app.sessions.message_store import message_within, there
+from app.sessions.message_store import existing, find_message
 from app.sessions.model import DerivedStore, Kind, MemoryPort, Message, NewMessage
 from app.sessions.reading import read_message
+from app.sessions.recognising import is_said_again
 from app.sessions.replacing_store import LockedLog
 from app.sessions.schemas import MessageIn
 from app.sessions.store import session_id
 
 PAIRED = frozenset({Kind.TOOL_CALL, Kind.TOOL_RESULT})
-COMPARED = ("kind", "role", "name", "parts", "observe", "trust", "content_hash")  # of Message and NewMessage
+SAID = ("kind", "role", "name", "parts", "content_hash")  # of Message and NewMessage, as the next
+KEPT = ("observe", "trust")
 
 
 class Replacing:
@@ -43,8 +47,9 @@ class Replacing:
     async def replace(self, *, tenant: str, key: str, message_id: str, body: MessageIn, body_bytes: int) -> Message:
         """Replace a message; it keeps its seq, and its time if the body has none.
 
-        What is stored already is answered, sealed or not. Raises SessionNotFound, MessageNotFound, MessageErased,
-        MessageSealed, Invalid, MessageTooLarge.
+        What is stored already is answered, sealed or not; if sealed, also in another shape.
+
+        Raises SessionNotFound, MessageNotFound, MessageErased, MessageSealed, Invalid, MessageTooLarge.
         """
         new = await self._read(tenant, message_id, body, body_bytes)
         async with self._database.tx(of=session_id(tenant, key)) as tx:
@@ -52,9 +57,11 @@ class Replacing:
             if log is None:
                 raise SessionNotFound(key)
             old = await _replaceable(tx, log, key, message_id)
-            if _is_stored(old, new):  # e.g. the answer was lost; it may have been sealed since
+            if _is_stored(old, new):
                 return old
             if old.sealed:
+                if await _is_sent_again(old, new):  # e.g. the answer was lost, and it was sealed meanwhile
+                    return old
                 detail = f"message '{message_id}' is part of an observation: append the change as a new message"
                 raise MessageSealed(detail)
             look = log.ended or _look(old, new)  # its new content has to be read for facts
@@ -75,7 +82,7 @@ class Replacing:
 
 
 async def _replaceable(tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:
-    message = there(await message_within(tx, log.session_id, message_id), key, message_id)
+    message = existing(await find_message(tx, log.session_id, message_id), key, message_id)
     if message.kind is Kind.SUMMARY:
         raise MessageSealed(f"message '{message_id}' is a summary: replace it by POST .../compact")
     return message
@@ -83,8 +90,19 @@ async def _replaceable(tx: Tx, log: LockedLog, key: str, message_id: str) -> Mes
 
 def _is_stored(old: Message, new: NewMessage) -> bool:
     """Whether replacing would change nothing."""
-    same = all(getattr(old, name) == getattr(new, name) for name in COMPARED)
-    return same and old.metadata == (new.metadata or {}) and new.created_at in {None, old.created_at}
+    return all(getattr(old, name) == getattr(new, name) for name in SAID) and _is_kept(old, new)
+
+
+async def _is_sent_again(old: Message, new: NewMessage) -> bool:
+    """Whether replacing would change nothing but the shape, as of another dump of the same message."""
+    return _is_kept(old, new) and await asyncio.to_thread(is_said_again, new, old, None)
+
+
+def _is_kept(old: Message, new: NewMessage) -> bool:
+    """Whether what is stored beside the content would stay."""
+    same = all(getattr(old, name) == getattr(new, name) for name in KEPT)
+    described = canonical(old.metadata) == canonical(new.metadata or {})  # to Python 1 is True
+    return same and described and new.created_at in {None, old.created_at}
 
 
 def _weight(message: Message | NewMessage) -> int:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from app.kit.bodies import Body
-from app.kit.names import in_a_path, in_a_path_with_more
+from app.kit.names import KEY, MESSAGE_ID, no_dot_segment, no_dot_segment_before_index
 from app.kit.paging import PAGE_DEFAULT, Cursor, Limit
 from app.kit.patterns import lazy_pattern
 from app.kit.times import Time
@@ -16,8 +16,8 @@ from app.sessions.model import MESSAGES_MOST, SEQ_MAX, Kind, Message
 from app.sessions.store import SessionRecord
 from app.sessions.usage import TOKENS_MAX
 
-KEY_PATTERN = r"^[A-Za-z0-9._:@~=+-]{1,200}$"
-MESSAGE_ID_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,200}$"
+KEY_PATTERN = f"^{KEY}$"
+MESSAGE_ID_PATTERN = f"^{MESSAGE_ID}$"
 IDEMPOTENCY_KEY_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,190}$"
 SESSION_KEY = lazy_pattern(rf"(?!\.{{1,2}}$){KEY_PATTERN}")
 
@@ -26,11 +26,11 @@ STORABLE_PATTERN = r"^[^\x00]*$"  # text in Postgres cannot hold a NUL
 WAIT_MS_MAX = 60_000
 
 # The key of a session, resource or artifact: in a path, or in a body and later in a path.
-Name = Annotated[str, Field(pattern=KEY_PATTERN), AfterValidator(in_a_path)]
+Name = Annotated[str, Field(pattern=KEY_PATTERN), AfterValidator(no_dot_segment)]
 Key = Annotated[
     str,
     Path(pattern=KEY_PATTERN, description="Session key, chosen by the caller", examples=["s1"]),
-    AfterValidator(in_a_path),
+    AfterValidator(no_dot_segment),
 ]
 ResourceId = Annotated[
     str,
@@ -39,17 +39,17 @@ ResourceId = Annotated[
         description="Id of the resource, such as the user or project that owns the sessions",
         examples=["user-42"],
     ),
-    AfterValidator(in_a_path),
+    AfterValidator(no_dot_segment),
 ]
-MessageId = Annotated[str, Path(pattern=MESSAGE_ID_PATTERN, examples=["m-1"]), AfterValidator(in_a_path)]
+MessageId = Annotated[str, Path(pattern=MESSAGE_ID_PATTERN, examples=["m-1"]), AfterValidator(no_dot_segment)]
 IdempotencyKey = Annotated[
-    Annotated[str, Field(pattern=IDEMPOTENCY_KEY_PATTERN), AfterValidator(in_a_path_with_more)] | None,
+    Annotated[str, Field(pattern=IDEMPOTENCY_KEY_PATTERN), AfterValidator(no_dot_segment_before_index)] | None,
     Header(
         description="Messages without an id get the id `K:<index>`, where K is this key, so that a retry stores"
         " nothing twice"
     ),
 ]
-# The statuses of the memory, which is a floor above; a test compares them.
+# The statuses of the memory, which is a layer above; a test compares them.
 StatusName = Literal[
     "idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"
 ]
@@ -73,7 +73,8 @@ class MessageIn(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     id: Annotated[
-        Annotated[str, Field(pattern=MESSAGE_ID_PATTERN), AfterValidator(in_a_path)] | None, BeforeValidator(_own)
+        Annotated[str, Field(pattern=MESSAGE_ID_PATTERN), AfterValidator(no_dot_segment)] | None,
+        BeforeValidator(_own),
     ] = Field(None, description="Id of the message and its idempotency key within the session")
     created_at: Time | None = Field(None, description="Time the message was written; default: now")
     metadata: dict[str, Any] | None = None

@@ -17,7 +17,7 @@ from app.redaction.model import Redact, Redaction
 from app.sessions.append_store import AppendResult, AppendStore
 from app.sessions.errors import MessageConflict, MessageErased, ResourceConflict, SessionMoved, SessionNotFound
 from app.sessions.merging import read_given
-from app.sessions.message_store import MessageStore, there
+from app.sessions.message_store import MessageStore, existing
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage
 from app.sessions.reading import read_messages
@@ -90,7 +90,7 @@ class SessionService:
         redact = self._redaction.of(tenant)
         messages = await self._read(body, idempotency_key, body_bytes, redact)
         usage = None if body.usage is None else await _priced(body.usage)
-        place = partial(self._place, tenant, key, body.resource_id)
+        join = partial(self._join_resource, tenant, key, body.resource_id)
         store = partial(
             self._appends.append,
             tenant=tenant,
@@ -98,12 +98,12 @@ class SessionService:
             resource_id=body.resource_id,
             usage=usage,
             defaults=self._memory.defaults,
-            place=place if self._memory.defaults.scope == RESOURCE else None,
+            prepare=join if self._memory.defaults.scope == RESOURCE else None,
             body_bytes=body_bytes,
         )
         with traced(self._tracer, "append", attributes={"daybook.session": key, "daybook.messages": len(messages)}):
             result = await store(messages=messages)
-            if result.messages[0].seq is None and await place():
+            if result.messages[0].seq is None and await join():
                 result = await store(messages=messages)
             if any(stored.differs for stored in result.messages):
                 result = await store(messages=await self._recognised(session_id(tenant, key), messages, result, redact))
@@ -170,7 +170,7 @@ class SessionService:
             self._memory.wake(session.memory_id)
         return session, created
 
-    async def _place(self, tenant: str, key: str, resource_id: str | None) -> bool:
+    async def _join_resource(self, tenant: str, key: str, resource_id: str | None) -> bool:
         """Make a session without messages belong to the resource, and share its memory if the rules say so.
 
         Answers whether the session belongs to the resource now.
@@ -268,7 +268,7 @@ class SessionService:
         found = await self._messages.message(session_id(tenant, key), message_id)
         if found is None:
             await self.get(tenant, key)
-        return there(found, key, message_id)
+        return existing(found, key, message_id)
 
 
 async def _priced(told: UsageIn) -> ActorUsage:
@@ -277,15 +277,15 @@ async def _priced(told: UsageIn) -> ActorUsage:
     return usage if usage.model is None else await priced(None, usage.model, usage)
 
 
-def _refuse(result: AppendResult, resource_id: str | None, by_place: str | None) -> None:
-    """Raise the conflict for which the append stored nothing. ``by_place``: the Idempotency-Key, if one was sent."""
+def _refuse(result: AppendResult, resource_id: str | None, idempotency_key: str | None) -> None:
+    """Raise the conflict for which the append stored nothing."""
     for index, message in enumerate(result.messages):
         at = f"/messages/{index}/id"
         if message.erased:
             raise MessageErased.at(at, f"message '{message.id}' was erased; nothing of this request was stored")
         if message.differs:
             detail = f"message '{message.id}' exists with other content; nothing of this request was stored"
-            if by_place is not None and message.id == f"{by_place}:{index}":
+            if idempotency_key is not None and message.id == f"{idempotency_key}:{index}":
                 detail += "; the id is the Idempotency-Key and the message's place in the request: use a new key"
             raise MessageConflict.at(at, detail)
     # A retry of stored messages writes nothing, so the statement has not compared the resource.

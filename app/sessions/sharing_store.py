@@ -7,6 +7,7 @@ The resource's row is locked first, then sessions in the order of their ids, the
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -120,7 +121,8 @@ async def share(
     """Place the session in its resource's memory, and merge ``config`` into the resource's.
 
     ``found`` is the session as it was read. Without messages it may leave the memory of another resource; from a memory
-    of its own it brings its config. Answers whether the session is new. Raises SessionMoved.
+    of its own it brings its config. Answers whether the session is new. Raises SessionMoved, also if what was found
+    was deleted meanwhile: a new session has nothing of it, not even its resource.
     """
     left = found if found is not None and found.memory_id not in {found.id, sharer.memory} else None
     told = found.config if found is not None and not found.is_shared else {}
@@ -132,7 +134,7 @@ async def share(
     columns = (sharer.session, sharer.tenant, sharer.key, sharer.resource_id, sharer.memory)
     memory = None if found is None else sharer.session if left is not None else found.memory_id
     created = await tx.fetchval(PLACE, *columns, timezone, memory)
-    if created is None:
+    if created is None or (created and found is not None):
         raise _moved(sharer.key)
     await tx.execute(FORGET_LONELY, sharer.session)
     await tx.execute(LOOK, sharer.memory, sharer.tenant, rules.get("enabled") is False)
@@ -176,30 +178,27 @@ async def hold_related(tx: Tx, session: UUID) -> Held | None:
     A deletion or an erasure may change their notes. None for a session never seen; one that is made afterwards is not
     locked. Raises SessionMoved.
     """
-    for left in reversed(range(MOVES_MAX)):
-        try:
-            async with tx.transaction():  # a savepoint: its rollback frees the resource that the session has left
-                memory = await _held_memory(tx, session)
-                return await _held_related(tx, session, memory)
-        except SessionMoved:
-            if not left:
-                raise
-    raise AssertionError  # the last try returns or raises
+    for _ in range(MOVES_MAX - 1):
+        with suppress(SessionMoved):
+            return await _held_related(tx, session)
+    return await _held_related(tx, session)
 
 
-async def _held_related(tx: Tx, session: UUID, memory: UUID | None) -> Held | None:
-    """Raises SessionMoved, with none of them locked, if the session no longer has this memory."""
-    sharers = set() if memory is None else {sharer["id"] for sharer in await tx.fetch(SHARERS, memory)}
+async def _held_related(tx: Tx, session: UUID) -> Held | None:
+    """Raises SessionMoved, with none of them locked, if the session moves to another memory meanwhile."""
+    async with tx.transaction():  # a savepoint: its rollback frees the resource that the session has left
+        memory = await _held_memory(tx, session)
+        sharers = set() if memory is None else {sharer["id"] for sharer in await tx.fetch(SHARERS, memory)}
 
-    async def related() -> set[UUID]:
-        row = await tx.fetchrow(SHARED_WITH, session)
-        if memory != (None if row is None else row["memory_id"]):
-            raise SessionMoved("the session is changing its memory at this moment")
-        return sharers | await family(tx, [session])
+        async def related() -> set[UUID]:
+            row = await tx.fetchrow(SHARED_WITH, session)
+            if memory != (None if row is None else row["memory_id"]):
+                raise SessionMoved("the session is changing its memory at this moment")
+            return sharers | await family(tx, [session])
 
-    if session not in await hold(tx, related):
-        return None
-    return Held(shared=memory if sharers - {session} else None)
+        if session not in await hold(tx, related):
+            return None
+        return Held(shared=memory if sharers - {session} else None)
 
 
 async def follow(tx: Tx, tenant: str, resource_id: str, rules: dict[str, Any]) -> bool:

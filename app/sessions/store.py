@@ -46,20 +46,19 @@ WITH put AS (
   SELECT put.id, put.config_changes, clock_timestamp(), put.next_seq, look.log_version, put.config FROM put, look
   WHERE put.config_changes > 0 ON CONFLICT DO NOTHING
 )
-SELECT put.*, (SELECT count(*) FROM look) AS due FROM put
+SELECT * FROM put
 """  # noqa: S608 - our own text
 
 SESSION = "/* session */ SELECT * FROM sessions WHERE id = $1"
+
+# The columns of a memory ``m`` that ``counters_of`` reads, beside its id and a config, also if there is no memory.
+COUNTED = f"m.pending_tokens, m.observation_tokens, m.due_at, {DUE}, m.lease_owner, m.lease_step, m.attempts, m.paused"
 
 # Of the next sessions by key those that are wanted, and the last one examined, after which the next look begins. Their
 # number is a literal, as the planner takes an unknown limit for a tenth of all rows; the tenant is hidden from it
 # (context/store.py).
 SESSIONS = f"""/* sessions */
-SELECT s.*, coalesce(m.pending_tokens, 0) AS pending_tokens, coalesce(m.observation_tokens, 0) AS observation_tokens,
-       m.due_at, {DUE},
-       m.lease_owner, m.lease_step, coalesce(m.attempts, 0) AS attempts, m.last_error - 'failed' AS last_error,
-       coalesce(m.paused, false) AS paused,
-       {PENDING_SECONDS}, found.wanted
+SELECT s.*, {COUNTED}, m.last_error - 'failed' AS last_error, {PENDING_SECONDS}, found.wanted
 FROM (
   SELECT *, row_number() OVER (ORDER BY key) AS number FROM (
     (SELECT * FROM sessions
@@ -83,9 +82,6 @@ CONFIGS = """/* configs */
 SELECT number, changed_at, from_seq, version AS memory_version, config FROM session_configs
 WHERE session_id = $1 AND number > $2 ORDER BY number LIMIT $3
 """
-
-# The columns of a memory ``m`` that ``counters_of`` reads, beside its id and a config.
-COUNTED = f"m.pending_tokens, m.observation_tokens, m.due_at, {DUE}, m.lease_owner, m.lease_step, m.attempts, m.paused"
 
 COUNTERS = f"""/* counters */
 SELECT m.id AS memory_id, s.config, {COUNTED}
@@ -156,8 +152,8 @@ def counters_of(row: Row) -> MemoryCounters:
     return MemoryCounters(
         memory_id=row["memory_id"],
         config=row["config"],
-        pending_tokens=row["pending_tokens"],
-        observation_tokens=row["observation_tokens"],
+        pending_tokens=row["pending_tokens"] or 0,
+        observation_tokens=row["observation_tokens"] or 0,
         queue=queue_state_of(row),
     )
 

@@ -7,10 +7,6 @@ class StateNotFound(DomainError):
     slug, title, category = "state-not-found", "There is no such value", Category.NOT_FOUND
 
 
-class StateChanged(DomainError):
-    slug, title, category = "precondition-failed", "The condition on the ETag does not hold", Category.PRECONDITION
-
-
 class NoResource(DomainError):
     slug, title, category = "no-resource", "The session belongs to no resource", Category.CONFLICT
 

@@ -63,6 +63,7 @@ def lint(
         found = sorted(_found(template, values, refused), key=itemgetter(0))
         count += len(found)
         told += (_finding(index, *one, refused) for one in found[: findings_max - len(told)])
+        del template, found  # before the next is parsed
     return Lint(
         names={scope: sorted(name for its, name in used if its is scope) for scope in Scope},
         volatile_from=volatile_from,

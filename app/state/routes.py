@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body, Request, Response
 
 from app.kit.auth import Access, Guarded, Tenant, needs
 from app.kit.bodies import Sent
-from app.kit.conditions import Conditions, Expected, has_etag
+from app.kit.conditions import NOT_MODIFIED, Conditions, Expected, has_etag
 from app.kit.direct import JSON
 from app.kit.errors import Invalid
 from app.kit.json import dumps
@@ -22,15 +22,12 @@ from app.state.schemas import (
     StateName,
     Values,
 )
-from app.state.service import StateService, check_expected
+from app.state.service import StateService
 
 router = APIRouter(route_class=Guarded, tags=["state"], responses=problem_responses(404, 422, 503))
 
 STATE_PATH = "/sessions/{key}/state"
-READ = problem_responses(412) | {
-    200: ETAG,
-    304: {"description": "Not modified: the caller's `If-None-Match` is current"},
-}
+READ = problem_responses(412) | {200: ETAG, 304: NOT_MODIFIED}
 CHANGE = problem_responses(409, 412, 413) | {200: ETAG}
 
 
@@ -102,8 +99,8 @@ async def lint_template(body: Sent[LintIn], tenant: Tenant, request: Request) ->
 
 
 def _seen(request: Request, value: Any, etag: str) -> Response:
-    """The value, or that the caller has it. Raises StateChanged."""
-    check_expected(Conditions(if_match=request.headers.get("if-match")), etag)
+    """The value, or that the caller has it. Raises PreconditionFailed."""
+    Conditions(if_match=request.headers.get("if-match")).check(etag)
     if has_etag(request.headers.get("if-none-match"), etag):
         return Response(status_code=304, headers={"ETag": etag})
     return _answer(value, etag)

@@ -14,15 +14,15 @@ from app.redaction.model import OFF, Redaction, redacted_object
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
 from app.state import store as state_store
-from app.state.errors import NoResource, StateChanged, StateNotFound, StateTooLarge
+from app.state.errors import NoResource, StateNotFound, StateTooLarge
 from app.state.linting import Lint, lint
 from app.state.model import Changes, Entry, State, StateConfig, check_growth, check_size
 from app.state.reading import check_name, check_text, check_value
 from app.state.schemas import LintIn
 from app.state.store import StateStore
-from app.state.templates import STORED, Scope, names_of, read
+from app.state.templates import STORED, Scope, names_of
 
-HeldArtifacts: TypeAlias = Callable[[UUID, Sequence[str]], Awaitable[Mapping[str, str | None]]]
+ArtifactRefusals: TypeAlias = Callable[[UUID, Sequence[str]], Awaitable[Mapping[str, str | None]]]
 """The names under which a session has an artifact, each with the reason why a context refuses it, or None."""
 
 
@@ -33,13 +33,13 @@ class StateService:
         database: Database,
         store: StateStore,
         config: StateConfig,
-        held_artifacts: HeldArtifacts,
+        artifact_refusals: ArtifactRefusals,
         redaction: Redaction = OFF,
     ) -> None:
         self._database = database
         self._store = store
         self._config = config
-        self._held_artifacts = held_artifacts
+        self._artifact_refusals = artifact_refusals
         self._redaction = redaction
 
     async def state(self, tenant: str, key: str) -> State:
@@ -77,9 +77,9 @@ class StateService:
         of_artifacts = f"{{{Scope.ARTIFACT}."
         if not any(of_artifacts in text for text in texts):
             return values, {}
-        used = await offloaded(lambda: names_of(map(read, texts))[Scope.ARTIFACT], size=sum(map(len, texts)))
+        used = await offloaded(lambda: names_of(texts)[Scope.ARTIFACT], size=sum(map(len, texts)))
         names = [name.partition(".")[2] for name in used]
-        held = await self._held_artifacts(session_id(tenant, key), names)
+        held = await self._artifact_refusals(session_id(tenant, key), names)
         there = {f"{Scope.ARTIFACT}.{name}": refusal for name, refusal in held.items()}
         refused = {name: refusal for name, refusal in there.items() if refusal is not None}
         return values | dict.fromkeys(there, ""), refused
@@ -131,7 +131,7 @@ class StateService:
                 raise NoResource(detail)
             locked = owners.keys() if expected.are_any and of is None else changes.scopes
             before = await state_store.locked(tx, tenant, key, {scope: owners[scope] for scope in locked})
-            check_expected(expected, before.etag if of is None else before.etag_of(of))
+            expected.check(before.etag if of is None else before.etag_of(of))
             check_growth(before, changes, self._config)
             put = await state_store.write(tx, tenant, owners, changes)
             return before, before.after(put, changes.deleted)
@@ -145,9 +145,3 @@ class StateService:
         for pointer, value in values.items():
             check_value(value, pointer)
             check_size(value, pointer, self._config)
-
-
-def check_expected(expected: Conditions, etag: str | None) -> None:
-    """Raises StateChanged."""
-    if unmet := expected.unmet(etag):
-        raise StateChanged(unmet)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from app.kit.json import as_text
+from app.kit.names import KEY
 from app.kit.patterns import lazy_pattern
 
 NAME_CHARS_MAX = 100
@@ -21,12 +22,11 @@ TEXT_CHARS_MOST = 16 * 1024 * 1024  # the highest limit that can be set for the 
 LIST_MOST = 10_000  # the highest limit that can be set for the values, texts or messages given to a context
 DIGITS_MAX = 18  # of a list's index; Python refuses to read a number of thousands of digits
 _STEP = r"\.[A-Za-z0-9_]+"
-_ARTIFACT = r"artifact\.(?P<artifact>[A-Za-z0-9._:@~=+-]{1,200})"
-_PLACEHOLDER = lazy_pattern(
-    rf"\{{(?:{_ARTIFACT}|(?P<name>(?:(?:user|app|temp):)?{NAME})(?P<path>(?:{_STEP})*))"
-    r"(?:(?P<optional>\?)|\|(?P<default>[^{}]*))?\}"
+_ARTIFACT = rf"artifact\.(?P<artifact>{KEY})"
+_SIGN = lazy_pattern(
+    rf"\{{\{{|\{{(?:{_ARTIFACT}|(?P<name>(?:(?:user|app|temp):)?{NAME})(?P<path>(?:{_STEP})*))"
+    r"(?:(?P<optional>\?)|\|(?P<default>[^{}]*))?\}|[{}]"
 )
-_BRACE = lazy_pattern(r"[{}]")
 
 
 class Scope(StrEnum):
@@ -110,65 +110,34 @@ def render(text: str, values: Mapping[str, Any], *, chars_max: int | None = None
 
 def read(text: str) -> Template:
     """Parse a text: each brace begins a placeholder, has its pair, or is only itself."""
-    reader = _Reader(text)
-    while brace := _BRACE.search(text, reader.position):
-        reader.keep_until(brace.start())
-        if brace[0] == "{":
-            reader.open()
-        else:
-            reader.close()
-    reader.keep_until(len(text))
-    return reader.template()
-
-
-class _Reader:
-    """Reads from one brace to the next; an opened brace waits on a stack for its pair."""
-
-    def __init__(self, text: str) -> None:
-        self.position = 0
-        self._text = text
-        self._pieces: list[str | Placeholder] = []
-        self._opened: list[_Opened] = []
-        self._unpaired: list[int] = []
-
-    def template(self) -> Template:
-        unpaired = [*self._unpaired, *(brace.position for brace in self._opened)]
-        return Template(pieces=tuple(self._pieces), unpaired=tuple(sorted(unpaired)))
-
-    def keep_until(self, end: int) -> None:
-        if self.position < end:
-            self._pieces.append(self._text[self.position : end])
-            self.position = end
-
-    def open(self) -> None:
-        """Read a placeholder, or one or two braces that have to be closed."""
-        doubled = self._text.startswith("{{", self.position)
-        found = None if doubled else _PLACEHOLDER.match(self._text, self.position)
-        if found:
-            self._pieces.append(_placeholder(found))
-            self.position = found.end()
-            return
-        self._opened.append(_Opened(position=self.position, piece=len(self._pieces), doubled=doubled))
-        self.keep_until(self.position + 1 + doubled)
-
-    def close(self) -> None:
-        """Close the brace opened last: two braces close two, one closes one."""
-        doubled = self._text.startswith("}}", self.position)
-        if not self._opened or (self._opened[-1].doubled and not doubled):
-            self._unpaired.append(self.position)
-        elif (pair := self._opened.pop()).doubled:
-            self._pieces[pair.piece] = "{"
-            self.position += 1
-        self.keep_until(self.position + 1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Opened:
-    """An opened brace: where it is in the text, which piece it is, and whether it is two."""
-
-    position: int
-    piece: int
-    doubled: bool
+    pieces: list[str | Placeholder] = []
+    opened: list[tuple[int, int | None]] = []  # braces without a pair yet: their position, and of two their piece
+    unpaired: list[int] = []
+    kept = 0  # the text up to here is in the pieces
+    closed = 0  # and up to here it has been read, as two braces may be closed at once
+    for found in _SIGN.finditer(text):  # one loop, for a text may have a million braces
+        sign, start = found[0], found.start()
+        if sign == "{":
+            opened.append((start, None))
+        elif sign == "{{":
+            pieces.append(text[kept:start])
+            opened.append((start, len(pieces)))
+            pieces.append(sign)
+            kept = found.end()
+        elif sign != "}":
+            pieces += (text[kept:start], _placeholder(found))
+            kept = found.end()
+        elif start >= closed:
+            doubled = text.startswith("}}", start)
+            if not opened or (opened[-1][1] is not None and not doubled):
+                unpaired.append(start)
+            elif (piece := opened.pop()[1]) is not None:
+                pieces[piece] = "{"
+                pieces.append(text[kept : start + 1])
+                kept = closed = start + 2
+    pieces.append(text[kept:])
+    unpaired += (start for start, _ in opened)
+    return Template(pieces=tuple(pieces), unpaired=tuple(sorted(unpaired)))
 
 
 def _placeholder(found: re.Match[str]) -> Placeholder:
@@ -185,9 +154,10 @@ def _placeholder(found: re.Match[str]) -> Placeholder:
     )
 
 
-def names_of(templates: Iterable[Template]) -> dict[Scope, list[str]]:
-    """The names used, by scope and with their prefixes, each once and in order."""
-    places = {(place.scope, place.name) for template in templates for place in template.placeholders}
+def names_of(texts: Iterable[str]) -> dict[Scope, list[str]]:
+    """The names that templates use, by scope and with their prefixes, each once and in order."""
+    signs = {found[0] for text in texts for found in _SIGN.finditer(text)}  # most names stand in many places
+    places = {(place.scope, place.name) for sign in signs for place in read(sign).placeholders}
     return {scope: sorted(name for its, name in places if its is scope) for scope in Scope}
 
 

@@ -106,6 +106,8 @@ def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, Mapping[str
             if kind in OF_MEMORY and not rows[MEMORIES]:
                 raise TransferError(f"line {number}: {kind} without a line of {MEMORIES} before it")
         last = number
+    if last == 0:
+        raise TransferError("the file is empty")
     if not ended or rows[SESSIONS] != 1:
         raise TransferError(f"line {last}: the file was cut off, or has no session")
     log.check()

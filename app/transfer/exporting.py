@@ -42,20 +42,27 @@ class ExportConfig:
     stall_seconds: float = 60.0
 
 
-class KeepAlive:
-    """Keeps an export alive while its reader takes pieces, however slowly: one row may take long."""
+class Reading:
+    """The snapshot of an export, kept alive while its reader takes pieces, however slowly: one row may take long."""
 
-    def __init__(self, tx: Tx, *, seconds: float) -> None:
-        """``seconds``: the least time between two keep-alives."""
-        self._tx = tx
-        self._seconds = seconds
+    def __init__(self, tx: Tx, *, stall_seconds: float) -> None:
+        self.tx = tx
+        self._interval = stall_seconds / KEEP_ALIVES_PER_STALL
+        self._patience = stall_seconds - self._interval  # after a piece that was not told of
         self._told = time.monotonic()
+        self._longest = 0.0  # seconds for which a piece was offered
 
-    async def piece_taken(self) -> None:
-        """Note that the reader has taken a piece."""
-        if (now := time.monotonic()) - self._told >= self._seconds:
+    @property
+    def is_stalled(self) -> bool:
+        return self._longest >= self._patience
+
+    async def piece_taken(self, *, offered: float) -> None:
+        """Note that the reader has taken a piece; ``offered``: when it could (``time.monotonic``)."""
+        now = time.monotonic()
+        self._longest = max(self._longest, now - offered)
+        if now - self._told >= self._interval:
             self._told = now
-            await store.keep_alive(self._tx)
+            await store.keep_alive(self.tx)
 
 
 class Exporting:
@@ -79,26 +86,23 @@ class Exporting:
     async def session(self, tenant: str, key: str) -> AsyncIterator[bytes]:
         """The lines of one session, without what it shares with others. Raises SessionNotFound."""
         place = Place(tenant=tenant, key=key, id=session_id(tenant, key))
-        async with self._snapshot(tenant) as tx:
-            if not await store.taken(tx, place.id):
+        async with self._snapshot(tenant) as reading:
+            if not await store.taken(reading.tx, place.id):
                 raise SessionNotFound(key)
-            keep_alive = self._keep_alive(tx)
-            async for line in _framed("session", key, self._of_session(tx, place)):
+            async for line in _framed("session", key, self._of_session(reading.tx, place)):
+                offered = time.monotonic()
                 yield line
-                await keep_alive.piece_taken()
+                await reading.piece_taken(offered=offered)
 
     async def _resource(self, tenant: str, resource_id: str, sharer: Hashable) -> AsyncGenerator[bytes, None]:
-        async with self._snapshot(sharer) as tx:
-            if self._objects is None and await store.names_objects(tx, tenant, resource_id):
+        async with self._snapshot(sharer) as reading:
+            if self._objects is None and await store.names_objects(reading.tx, tenant, resource_id):
                 raise Unavailable(NO_STORE)
-            keep_alive = self._keep_alive(tx)
-            async for line in _framed("resource", resource_id, self._of_resource(tx, tenant, resource_id)):
+            async for line in _framed("resource", resource_id, self._of_resource(reading.tx, tenant, resource_id)):
                 for begin in range(0, len(line), PIECE_BYTES):
+                    offered = time.monotonic()
                     yield line[begin : begin + PIECE_BYTES]
-                    await keep_alive.piece_taken()
-
-    def _keep_alive(self, tx: Tx) -> KeepAlive:
-        return KeepAlive(tx, seconds=self._config.stall_seconds / KEEP_ALIVES_PER_STALL)
+                    await reading.piece_taken(offered=offered)
 
     async def _of_resource(self, tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
         async for line in store.of_resource(tx, tenant, resource_id):
@@ -150,13 +154,23 @@ class Exporting:
             return await store.is_there(connection, place.id, name=row["name"], version=row["version"])
 
     @asynccontextmanager
-    async def _snapshot(self, sharer: Hashable) -> AsyncIterator[Tx]:
+    async def _snapshot(self, sharer: Hashable) -> AsyncIterator[Reading]:
+        """Raises Unavailable if the reader stalls."""
         limit = self._config.concurrency
         detail = f"at most {limit} exports run at once, half as many for one tenant (DAYBOOK_EXPORT__CONCURRENCY)"
         refusal = TooManyExports(detail, retry_after=RETRY_SECONDS)
-        async with self._running.place(sharer, refusal=refusal), self._database.snapshot() as tx:
-            await store.set_stall_timeout(tx, stall_seconds=self._config.stall_seconds)
-            yield tx
+        stall_seconds = self._config.stall_seconds
+        reading: Reading | None = None
+        try:
+            async with self._running.place(sharer, refusal=refusal), self._database.snapshot() as tx:
+                await store.set_stall_timeout(tx, stall_seconds=stall_seconds)
+                reading = Reading(tx, stall_seconds=stall_seconds)
+                yield reading
+        except AWAY as error:
+            if reading is None or not reading.is_stalled:
+                raise
+            detail = f"its reader took nothing for {stall_seconds:g} s (DAYBOOK_EXPORT__STALL_SECONDS)"
+            raise Unavailable(detail) from error
 
 
 async def _framed(scope: str, of: str, rows: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -149,7 +149,7 @@ class _Note(BaseModel):
     @classmethod
     def _ends(cls, found: int, told: ValidationInfo) -> int:
         if found < told.data.get("from_seq", found):
-            raise _refused("valid_to is before valid_from")
+            raise _refused("it is before from_seq")
         return found
 
     @field_validator("retired_version")

@@ -77,10 +77,13 @@ TAKEN = "/* taken */ SELECT true FROM sessions WHERE id = $1"
 
 NULL_IS_A_VALUE = ("state_entries", '"value"')  # JSON's null, which would come in as SQL's NULL
 
-# Ids drawn later are above the imported ones, as ids are in the order of time.
+# Ids drawn later are above the imported ones, as ids are in the order of time. A sequence is only ever set forward, so
+# the ends of imports wait for each other: one that has read it before another sets it would set it back, to ids that
+# the other's notes have.
+LOCK_IDS = "/* lock_ids */ SELECT pg_advisory_xact_lock(hashtextextended('import/ids', 0))"
 IDS_BEYOND = """/* ids_beyond */
-SELECT setval(s.name, greatest(nextval(s.name), $2))
-FROM (SELECT pg_get_serial_sequence($1, 'id')::regclass AS name) AS s
+SELECT setval(s.name, $2) FROM (SELECT pg_get_serial_sequence($1, 'id')::regclass AS name) AS s
+WHERE coalesce(pg_sequence_last_value(s.name), 0) < $2
 """
 
 PUT_ARTIFACT = """/* import_artifact */
@@ -191,7 +194,8 @@ FROM json_populate_recordset(NULL::{table}, $1::text::json)
 
 
 async def end(tx: Tx, session: UUID, highest: Mapping[str, int]) -> None:
-    """Let later ids be above the imported ones, and work that was due be due now."""
+    """Let later ids be above the imported ones, and work that was due be due now. The last of an import."""
+    await tx.execute(LOCK_IDS)
     for table, number in highest.items():
         await tx.fetchval(IDS_BEYOND, table, number)
     await tx.execute(DUE, session)

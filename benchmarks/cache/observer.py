@@ -26,7 +26,7 @@ KINDS = {Role.USER: Kind.USER, Role.ASSISTANT: Kind.ASSISTANT, Role.TOOL: Kind.T
 def observed(asked: Asked) -> str:
     span = tuple(_message(said) for said in messages(block(asked.prompt, "messages") or ""))
     earlier = items_of(block(asked.prompt, "earlier-observations") or "")
-    lines = parse(observations(ObserverInput(messages=span, earlier=earlier), count=text_tokens)).items
+    lines = parse(observations(ObserverInput(messages=span, earlier=earlier))).items
     said_tokens = sum(message.tokens for message in span)
     return _condensed(lines, target_tokens=said_tokens // COMPRESSION)
 
@@ -43,7 +43,7 @@ def _condensed(lines: tuple[Item, ...], *, target_tokens: int) -> str:
     source = ReflectorInput(
         items=lines, source_tokens=round(target_tokens / 0.8) + 1, target_tokens=target_tokens, now=datetime.now(UTC)
     )
-    return reflections(source, count=text_tokens)
+    return reflections(source)
 
 
 def _message(said: Said) -> Message:

@@ -60,7 +60,7 @@ async def _run(plan: Plan) -> Load:
         for connection in connections:
             connection.ready()
     else:
-        await _arrive(sending, connections, started, plan.rate)
+        await _arrive(sending, connections, started, rate=plan.rate, number=round(plan.seconds * plan.rate))
     await sending.finished.wait()
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
     for connection in connections:
@@ -74,16 +74,15 @@ async def _run(plan: Plan) -> Load:
     )
 
 
-async def _arrive(sending: "Sending", connections: list["Connection"], started: float, rate: float) -> None:
-    """Send requests at their times; one without a free connection waits, which counts as latency."""
+async def _arrive(
+    sending: "Sending", connections: list["Connection"], started: float, *, rate: float, number: int
+) -> None:
+    """Send so many requests at their times; one without a free connection waits, which counts as latency."""
     sending.idle.extend(connections)
-    due = started
-    while due < sending.end:
-        now = time.perf_counter()
-        while due <= now:
-            sending.arrived(due)
-            due += 1 / rate
-        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+    for due in (started + nth / rate for nth in range(number)):
+        if (ahead := due - time.perf_counter()) > 0:
+            await asyncio.sleep(ahead)
+        sending.arrived(due)
     sending.no_more()
 
 

@@ -63,6 +63,15 @@ async def test_a_branch_has_nothing_of_what_was_deleted_before(
         assert await contents(service, BRANCHED) == [b"anew"]
 
 
+async def test_a_branch_has_no_version_whose_object_is_lost(start_service: StartService, tmp_path: Path) -> None:
+    async with start_service(artifacts={"url": f"file://{tmp_path}/objects"}) as service:
+        await begun(service)
+        [lost] = [path for path in objects_in(tmp_path) if path.read_bytes() == b"second"]
+        lost.unlink()
+        assert (await branch(service)).status_code == 201
+        assert await contents(service, BRANCHED) == [b"third", b"first"]
+
+
 async def test_what_is_deleted_or_put_in_one_is_not_in_the_other(
     start_service: StartService, kept: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -20,6 +20,7 @@ from app.artifacts.sweeping import SweepConfig, Sweeping
 from app.kit.errors import StartError, Unavailable
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
+from tests.connections import listening
 from tests.journeys.processes import PROJECT, process
 
 REPORT = "/sessions/s1/artifacts/report.csv"
@@ -201,10 +202,10 @@ async def test_a_folder_that_is_not_mounted_is_away_and_what_is_in_it_comes_back
 BUCKET = "s3://bucket/daybook"
 
 
-def bucket_at(server: socket.socket) -> dict[str, str]:
+def bucket_at(port: int) -> dict[str, str]:
     """The variables of a store that is asked there."""
     return {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.getsockname()[1]}",
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
         "AWS_ACCESS_KEY_ID": "none",
         "AWS_SECRET_ACCESS_KEY": "none",
     }
@@ -219,10 +220,9 @@ async def bucket(monkeypatch: pytest.MonkeyPatch, status: str, body: str = "") -
         asked.append(await reader.readuntil(b"\r\n\r\n"))
         head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
         writer.write((head + body).encode())
-        writer.close()
 
-    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
-        for name, value in bucket_at(server.sockets[0]).items():
+    async with listening(answer) as port:
+        for name, value in bucket_at(port).items():
             monkeypatch.setenv(name, value)
         yield asked
 
@@ -256,7 +256,7 @@ async def test_a_store_that_hangs_holds_up_nothing_but_artifacts(database_url: s
     long = {"role": "user", "content": "The heron stood in the rain. " * 4_000}
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         environment = {
-            **bucket_at(deaf),
+            **bucket_at(deaf.getsockname()[1]),
             "DAYBOOK_DATABASE_URL": database_url,
             "DAYBOOK_MIGRATE": "never",
             "DAYBOOK_ARTIFACTS__URL": BUCKET,
@@ -279,7 +279,7 @@ async def test_a_store_that_cannot_be_reached_is_unavailable(
 ) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        for name, value in bucket_at(closed).items():
+        for name, value in bucket_at(closed.getsockname()[1]).items():
             monkeypatch.setenv(name, value)
         async with start_service(artifacts={"url": BUCKET}) as service:
             await service.configure("s1")

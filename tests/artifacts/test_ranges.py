@@ -32,6 +32,10 @@ def test_a_range_is_the_slice_of_what_there_is(size: int, first: int, length: in
         ("bytes=-3", Span(7, 10)),
         ("bytes=-30", Span(0, 10)),
         ("bytes= 2-3 ", Span(2, 4)),
+        ("Bytes=2-3", Span(2, 4)),
+        ("bytes=2-" + "9" * 5_000, Span(2, 10)),
+        ("bytes=-" + "9" * 5_000, Span(0, 10)),
+        ("bytes=" + "0" * 5_000 + "2-3", Span(2, 4)),
     ],
 )
 def test_the_ends_of_a_range_may_be_left_open(header: str, span: Span) -> None:
@@ -46,7 +50,14 @@ def test_what_is_no_single_range_of_bytes_asks_for_the_whole(header: str | None)
 
 
 @pytest.mark.parametrize(
-    ("header", "size"), [("bytes=10-", 10), ("bytes=10-12", 10), ("bytes=-0", 10), ("bytes=0-", 0)]
+    ("header", "size"),
+    [
+        ("bytes=10-", 10),
+        ("bytes=10-12", 10),
+        ("bytes=-0", 10),
+        ("bytes=0-", 0),
+        ("bytes=" + "9" * 5_000 + "-", 10),
+    ],
 )
 def test_no_byte_of_it_there_is_unsatisfiable(header: str, size: int) -> None:
     with pytest.raises(Unsatisfiable):

@@ -13,6 +13,7 @@ from benchmarks.soak.schedule import Incident, schedule
 from benchmarks.soak.watching import Sample
 from benchmarks.speed.targets import request
 from tests.benchmarks.test_speed import answered, answering
+from tests.connections import listening
 
 WHEN = schedule(20)
 
@@ -53,10 +54,9 @@ async def test_a_connection_that_ends_is_made_anew_and_the_same_is_sent_again() 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         heard.append(await reader.readuntil(b"\r\n\r\n"))
         writer.write(answered("201 Created", b"{}") if len(heard) > 1 else b"HTTP/1.1 200")
-        writer.close()
 
-    async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
-        exchange = Exchange(server.sockets[0].getsockname()[1], random.Random(1))  # noqa: S311 - a wait, no secret
+    async with listening(talk) as port:
+        exchange = Exchange(port, random.Random(1))  # noqa: S311 - a wait, no secret
         assert await exchange.ask(request("GET", "/")) == {}
         exchange.close()
     assert heard[0] == heard[1]

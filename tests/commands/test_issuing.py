@@ -2,19 +2,19 @@
 
 import asyncio
 import re
+import subprocess
 from datetime import UTC, datetime, timedelta
 
 import httpx2 as httpx
 import pytest
-from typer.testing import CliRunner, Result
 
-from app.cli import commands
 from app.commands import issuing
 from app.commands.issuing import expiry, wanted
 from app.kit.auth import Access
 from app.kit.errors import StartError
 from app.settings import Settings
 from tests.conftest import StartService
+from tests.journeys.processes import command
 from tests.keys.conftest import bearer
 
 NOW = datetime(2026, 8, 1, 12, tzinfo=UTC)
@@ -56,9 +56,9 @@ def test_a_key_that_cannot_be_made_is_told_in_one_line(given: dict[str, object],
 async def test_a_key_made_on_the_command_line_opens_a_running_service_until_it_is_revoked(
     start_service: StartService, database_url: str
 ) -> None:
-    async def keys(*arguments: str) -> Result:
+    async def keys(*arguments: str) -> "subprocess.CompletedProcess[str]":
         environment = {"DAYBOOK_DATABASE_URL": database_url}
-        return await asyncio.to_thread(CliRunner().invoke, commands, ["keys", *arguments], env=environment)
+        return await asyncio.to_thread(command, "keys", *arguments, environment=environment)
 
     async with start_service(keys={"cache_seconds": 0}) as service:
         made = await keys(
@@ -86,4 +86,6 @@ def test_keys_are_listed_by_tenant_and_revoked_by_who_knows_whose_they_are(datab
     [key] = issuing.listed(settings, "a")
     with pytest.raises(StartError, match=f"there is no key {key.id} of tenant b"):
         issuing.revoke(settings, key.id, "b")
-    assert issuing.revoke(settings, key.id, "a").revoked_at is not None
+    revoked = issuing.revoke(settings, key.id, "a")
+    assert revoked.revoked_at is not None
+    assert issuing.revoke(settings, key.id, "a") == revoked

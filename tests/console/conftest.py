@@ -24,7 +24,7 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
-PATIENCE_MS = 20_000  # for a busy machine; Playwright's default for expectations is 5 s
+PATIENCE_MS = 60_000  # for a busy machine; Playwright's default for expectations is 5 s
 expect.set_options(timeout=PATIENCE_MS)
 
 

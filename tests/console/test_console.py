@@ -70,7 +70,7 @@ async def test_a_session_without_a_message_says_so_and_one_that_is_gone_too(serv
     await expect(page.locator("#message-1")).to_be_visible()
     await service.client.delete("/sessions/new-1")
     await page.get_by_role("button", name="Observe").click()
-    await expect(page.get_by_role("alert")).to_have_text("there is no session 'new-1'")
+    await expect(page.get_by_role("alert").first).to_have_text("there is no session 'new-1'")
     await expect(page.locator("#message-1")).to_have_count(0)
     await context.close()
 
@@ -84,7 +84,7 @@ async def test_where_there_is_no_session_it_says_so_and_leads_back(
     page = await context.new_page()
     await page.goto(f"{service.url}/#/{place}")
     await expect(page.get_by_role("heading")).to_have_text(place.partition("/")[0])
-    await expect(page.get_by_role("alert")).to_be_visible()
+    await expect(page.get_by_role("alert").first).to_be_visible()
     await page.get_by_role("link", name="All sessions").click()
     await expect(page.get_by_role("link", name="support-1")).to_be_visible()
     await context.close()
@@ -120,7 +120,7 @@ async def test_a_service_that_was_away_is_asked_again(service: Service, browser:
     page = await context.new_page()
     await page.route("**/sessions?*", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
     await page.goto(service.url)
-    await expect(page.get_by_role("alert")).to_have_text("the database is away")
+    await expect(page.get_by_role("alert").first).to_have_text("the database is away")
     await page.unroute("**/sessions?*")
     await page.get_by_role("button", name="Try again").click()
     await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
@@ -242,6 +242,21 @@ async def test_reasoning_without_a_word_is_named(service: Service, browser: Brow
     await service.append("support-1", said)
     async with page_of(browser, f"{service.url}/#/support-1") as page:
         await expect(page.locator("#message-1 pre")).to_have_text(["(reasoning)", "Looking.", "search({})"])
+
+
+async def test_a_picture_is_drawn_and_a_file_is_told_with_what_it_says(service: Service, browser: Browser) -> None:
+    """A picture in URL-safe base64, as Gemini's SDK writes it."""
+    dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk-A8AAQUBAScY42YAAAAASUVORK5CYII="
+    picture = {"type": "image", "data": dot, "media_type": "image/png", "name": "a dot"}
+    lease = {"type": "file", "name": "lease.txt", "content": "The rent is 940 euros."}
+    scan = {"type": "file", "data": "JVBERi0=", "media_type": "application/pdf"}
+    await service.append("s1", {"role": "user", "content": [picture, lease, scan]})
+    async with page_of(browser, f"{service.url}/#/s1") as page:
+        message = page.locator("#message-1")
+        await expect(message).to_contain_text("[file: lease.txt]\nThe rent is 940 euros.")
+        await expect(message).to_contain_text("[file: application/pdf]")
+        drawn = message.get_by_role("img", name="a dot")
+        await expect(drawn).to_have_js_property("naturalWidth", 1)
 
 
 async def test_a_citation_leads_to_the_message_behind_it(service: Service, browser: Browser) -> None:
@@ -570,7 +585,7 @@ async def test_the_overview_is_looked_at_again_by_itself_and_says_when_it_cannot
     await page.route("**/overview", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
     await page.route("**/readyz", lambda route: route.fulfill(status=503, json={"detail": "no schema"}))
     await page.clock.run_for(6_000)
-    await expect(page.get_by_role("alert")).to_have_text("the database is away")
+    await expect(page.get_by_role("alert").first).to_have_text("the database is away")
     await expect(figure(page, "Ready")).to_have_text("no")
     await expect(page.locator(".attention li")).to_have_text("The service is not ready: no schema.")
     await expect(told).to_have_count(0)
@@ -580,7 +595,7 @@ async def test_the_overview_is_looked_at_again_by_itself_and_says_when_it_cannot
     await expect(page.get_by_text("Nothing needs attention.")).to_be_visible()
     await page.route("**/overview", lambda route: route.fulfill(status=429, json={"detail": "too often"}))
     await page.clock.run_for(6_000)
-    await expect(page.get_by_role("alert")).to_have_text("too often")
+    await expect(page.get_by_role("alert").first).to_have_text("too often")
     await expect(page.get_by_text("Nothing needs attention.")).to_have_count(0)
     await context.close()
 
@@ -670,7 +685,7 @@ async def test_a_button_whose_request_is_never_answered_says_so(service: Service
     await page.get_by_role("button", name="Observe").click()
     await expect(page.get_by_text("observe: sent")).to_be_visible()
     await page.clock.run_for(41_000)
-    await expect(page.get_by_role("alert")).to_have_text("the service does not answer")
+    await expect(page.get_by_role("main").get_by_role("alert").first).to_have_text("the service does not answer")
     await context.close()
 
 
@@ -685,7 +700,7 @@ async def test_a_page_that_was_not_answered_says_so_and_is_asked_for_again(servi
     await expect(page.locator("#message-120")).to_be_visible()
     await page.route("**/messages?*", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
     await page.get_by_role("button", name="Older").click()
-    await expect(page.get_by_role("alert")).to_have_text("the database is away")
+    await expect(page.get_by_role("alert").first).to_have_text("the database is away")
     await page.unroute_all()
     await page.get_by_role("button", name="Older").click()
     await expect(page.locator("#message-60")).to_be_visible()
@@ -695,7 +710,7 @@ async def test_a_page_that_was_not_answered_says_so_and_is_asked_for_again(servi
     await expect(page.get_by_text("There is no run yet.")).to_be_visible()
     await page.route("**/runs?*", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
     await page.get_by_label("Outcome").select_option("failed")
-    await expect(page.get_by_role("alert")).to_have_text("the database is away")
+    await expect(page.get_by_role("alert").first).to_have_text("the database is away")
     await context.close()
 
 
@@ -729,7 +744,7 @@ async def test_a_tab_that_is_not_seen_asks_for_nothing_that_failed_until_it_is(
     await page.route("**/runs?*", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
     page.on("request", lambda request: asked.append(request.url) if "/runs?" in request.url else None)
     await page.goto(f"{service.url}/#/support-1/runs")
-    await expect(page.get_by_role("alert")).to_have_text("the database is away")
+    await expect(page.get_by_role("alert").first).to_have_text("the database is away")
     await tab_seen(page, is_seen=False)
     before = len(asked)
     await page.clock.run_for(60_000)
@@ -751,7 +766,7 @@ async def test_a_session_that_is_deleted_while_it_is_shown_says_so_until_it_is_m
     await page.goto(f"{service.url}/#/support-1")
     await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
     await service.client.delete("/sessions/support-1")
-    await expect(page.get_by_role("alert")).to_have_text("there is no session 'support-1'")
+    await expect(page.get_by_role("alert").first).to_have_text("there is no session 'support-1'")
     await expect(page.locator(".message, .figures, .chart")).to_have_count(0)
 
     await talked(service, messages=2)
@@ -773,7 +788,7 @@ async def test_a_session_that_is_not_there_is_asked_for_more_rarely_and_shown_a_
     page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/events") else None)
     async with page.expect_response("**/memory/events"):
         await page.goto(f"{service.url}/#/nobody")
-    await expect(page.get_by_role("alert")).to_have_text("there is no session 'nobody'")
+    await expect(page.get_by_role("alert").first).to_have_text("there is no session 'nobody'")
     for count, seconds in enumerate((5, 10, 20, 40, 60), start=1):
         await page.evaluate("() => fetch('healthz')")  # what was asked before this is known then
         await page.clock.run_for((seconds - 1) * 1_000)
@@ -832,7 +847,7 @@ async def test_a_pressed_button_keeps_the_focus_when_there_is_no_more_to_do(serv
     await page.keyboard.press("Enter")  # once more, before there is an answer
     await expect(button).to_be_disabled()
     await posts[0].fulfill(status=503, json={"detail": "the database is away"})
-    await expect(dialog.get_by_role("alert")).to_have_text("the database is away")
+    await expect(dialog.get_by_role("alert").first).to_have_text("the database is away")
     await expect(button).to_be_focused()
     assert len(posts) == 1
     await context.close()
@@ -979,7 +994,7 @@ async def test_a_key_is_asked_for_once_and_kept_in_the_tab_only(
         for unknown in ("not-the-key-of-this-service", "schl\u00fcssel\u2026"):
             await page.get_by_label("Key").fill(unknown)
             await page.get_by_role("button", name="Open").click()
-            await expect(page.get_by_role("alert")).to_have_text("The key is not valid.")
+            await expect(page.get_by_role("alert").first).to_have_text("The key is not valid.")
         away = {"status": 503, "json": {"detail": "the database is away"}}
         await page.route("**/sessions?*", lambda route: route.fulfill(**away))
         await page.get_by_label("Key").fill(f" {secret} ")
@@ -1013,7 +1028,7 @@ async def test_a_key_that_is_revoked_is_asked_for_again(
         await page.get_by_role("button", name="Open").click()
         await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
         await asyncio.to_thread(revoke, Settings(database_url=database_url), made.id, None)
-        await expect(page.get_by_role("alert")).to_have_text("The key is not valid.")
+        await expect(page.get_by_role("alert").first).to_have_text("The key is not valid.")
         await page.get_by_label("Key").fill(KEY)
         await page.get_by_role("button", name="Open").click()
         await expect(page.get_by_role("heading", name="Overview")).to_be_visible()

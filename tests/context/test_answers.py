@@ -17,7 +17,7 @@ from app.context.answers import NOTHING, Answers, Kept, Names, asked, kept_of
 from app.context.compile import compile_context
 from app.context.previous import PreviousCalls
 from app.context.schemas import ContextIn, ContextQuery
-from app.context.store import Budgets, ContextStore
+from app.context.store import MARK_NOW, Budgets, ContextStore
 from app.sessions.store import session_id
 from app.state.templates import Scope
 from tests.conftest import Service, StartService
@@ -211,6 +211,18 @@ async def test_what_is_kept_in_a_shared_memory_is_what_would_be_compiled_whateve
     assert before != after == await told(compiling, "monday", {}, None)
 
 
+async def test_what_is_kept_is_told_on_its_day_alone(pair: tuple[Service, Service]) -> None:
+    keeping, compiling = pair
+    await say(keeping, "s1", 0)
+    await observe(keeping, "s1", 0)
+    answers = []
+    for day in ("2030-01-01", "2030-01-02"):
+        query = {"now": f"{day}T10:00:00Z"}
+        answers.append(await told(keeping, "s1", query, None))
+        assert answers[-1] == await told(compiling, "s1", query, None)
+    assert answers[0] != answers[1]
+
+
 async def test_an_unchanged_session_is_not_read_again(service: Service) -> None:
     await service.append("s1", {"role": "user", "content": "hello"})
     first = await service.client.get("/sessions/s1/context")
@@ -252,6 +264,21 @@ async def test_a_mark_tells_of_facts_that_are_written_together(service: Service,
         found = await store.snapshot(session_id("default", "s1"), BUDGETS)
         assert found
         marks.append(found[-1]["head"]["mark"])
+    await connection.close()
+    assert marks[0] != marks[1]
+
+
+async def test_a_mark_tells_of_another_time_that_the_same_transaction_wrote(
+    service: Service, database_url: str
+) -> None:
+    """Of a restored database the transactions have the numbers of those that were lost."""
+    await begin(service, "s1")
+    await service.client.get("/sessions/s1/context", params=WAIT)
+    connection, marks = await asyncpg.connect(database_url), []
+    async with connection.transaction():
+        for days in (1, 2):
+            await connection.execute("UPDATE sessions SET last_active_at = now() + make_interval(days => $1)", days)
+            marks.append(await connection.fetchval(MARK_NOW, session_id("default", "s1"), 5))
     await connection.close()
     assert marks[0] != marks[1]
 

@@ -360,3 +360,9 @@ def test_what_has_many_parts_is_much_to_compile_however_little_they_say(parts: i
     said = snapshot(log_of(assistant(*(call(str(number)) for number in range(parts)))))
     little = replace(said, tail=tuple(replace(message, tokens=1) for message in said.tail))
     assert (work_bytes(little) > OFFLOAD_BYTES) == (parts > 1)
+
+
+@pytest.mark.parametrize("part", [{"type": "reasoning", "text": "x" * 300_000}, {**text("x" * 300_000), "tokens": 0}])
+def test_what_counts_no_tokens_is_much_to_compile_if_it_is_long(part: dict[str, Any]) -> None:
+    """135 MB of reasoning were compiled beside no other request, in three seconds."""
+    assert work_bytes(snapshot(log_of(assistant(part)))) > OFFLOAD_BYTES

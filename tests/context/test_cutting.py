@@ -1,3 +1,5 @@
+from base64 import b64encode
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,6 +34,24 @@ def test_a_cut_part_keeps_its_head_its_end_and_says_where_the_whole_is(part: Par
     assert "word end" in shown
     assert "characters left out; artifact://s1/message:417:1?version=1 has them" in shown
     assert [shown["type"] for shown in cut.parts] == ["text", part["type"]]
+
+
+def test_a_text_that_is_attached_as_bytes_is_cut_and_has_no_handle() -> None:
+    file = {"type": "file", "data": b64encode(LONG.encode()).decode(), "media_type": "text/plain", "name": "a.txt"}
+    (look, cut) = shortened(message(1, Role.USER, text("Look:"), file), key="s1", tokens_max=300).parts
+    assert look == text("Look:")
+    assert cut.keys() == {"type", "name", "media_type", "content"}
+    assert cut["content"].startswith("begin word")
+    assert cut["content"].endswith("word end")
+    assert "artifact:" not in cut["content"]
+
+
+@pytest.mark.parametrize("said", [{"content": "abc"}, {"data": "YWJj"}, {"url": "data:text/plain;base64,YWJj"}])
+def test_a_short_file_beside_a_long_text_counts_what_it_says_and_not_what_its_sender_counted(said: Part) -> None:
+    file = {"type": "file", "name": "a.txt", "media_type": "text/plain"}
+    attached = file | {"tokens": 5_000, **said}
+    parts = shortened(message(1, Role.USER, text(LONG), attached), key="s1", tokens_max=300).parts
+    assert parts[1] == file | {"content": "abc"}
 
 
 def test_names_ids_and_numbers_are_never_cut() -> None:

@@ -55,6 +55,13 @@ def test_the_newest_are_kept_of_what_others_leave_of_a_budget() -> None:
     assert newest_within([300, 1_001], tokens_max=1_000, count_max=None, beside=600) == [0]
 
 
+@pytest.mark.parametrize("budget", [None, 10_000])
+def test_a_tail_of_which_only_the_newest_messages_were_read_begins_with_a_whole_group(budget: int | None) -> None:
+    read = log_of(tool(result("c1")), tool(result("c2")), user("Hi"), assistant("Hello"))
+    assert TailStarts.of(read, skipped_tokens=500).within(budget) == 2
+    assert TailStarts.of(read[2:], skipped_tokens=0).within(budget) == 0
+
+
 NOTES = Notes(reflections={"r1": 10, "r2": 20}, observations={"o1": 5, "o2": 30, "o3": 5})
 
 

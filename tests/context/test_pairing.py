@@ -50,6 +50,11 @@ def test_results_of_one_id_are_of_the_calls_of_the_newest_message_in_their_order
     )
 
 
+def test_a_result_without_an_id_answers_no_call_whose_id_a_newer_message_used_again() -> None:
+    said = (assistant(call("c1")), assistant(call("c1")), tool(result("gemini:search:1", "42")))
+    assert paired(*said) == shown(said[0], assistant(call("c1_2")), tool(result("c1_2", "42")))
+
+
 def test_a_result_that_comes_too_late_is_text() -> None:
     said = (assistant(call("c1")), user("And?"), tool(result("c1", "42")))
     late = user("[result of tool call c1]\n42")

@@ -241,6 +241,8 @@ async def test_when_the_time_runs_out_the_context_says_so(service: Service, para
     assert shown(context) == ["one"]
     [notice] = context["notices"]
     assert notice == "the wait ended before message #2 was stored"
+    assert (await service.context("s1"))["notices"] == []
+    assert (await service.context("s1", **parameters))["notices"] == [notice]
 
 
 async def test_what_is_there_already_is_not_waited_for(service: Service) -> None:

@@ -18,6 +18,9 @@ COUNTED = r"""
 SELECT substring(statement FROM '\w+') AS name, custom_plans, generic_plans FROM pg_prepared_statements
 WHERE substring(statement FROM '\w+') = ANY ($1)
 """
+LENGTHEN = """
+UPDATE messages SET parts = json_build_array(json_build_object('type', 'text', 'text', repeat('x', 1_000_000)))
+"""
 SHORT = [f"short-{number}" for number in range(12)]
 
 
@@ -56,3 +59,25 @@ async def test_a_tail_of_many_short_messages_is_read_as_far_as_its_budget_takes_
     await service.client.post("/sessions/s1/compact", json={"up_to_seq": 10, "summary": "Ten were seen."})
     shown = await service.context("s1", message_budget=budget)
     assert len(shown["payload"]["messages"]) == 1 + 190
+
+
+async def test_a_context_reads_the_newest_messages_up_to_32_mb_however_few_tokens_they_have(
+    service: Service, database_url: str
+) -> None:
+    """160 MB of reasoning, which counts no tokens, held up every request for four seconds."""
+    said = [{"role": ("user", "assistant")[number % 2], "content": "Yes."} for number in range(38)]
+    await service.append("s1", *said)
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(LENGTHEN)
+    await connection.close()
+    shown = await service.context("s1")
+    assert len(shown["payload"]["messages"]) == 34
+    assert shown["omitted"]["unobserved_messages"] == 4
+
+
+async def test_a_context_without_a_budget_reads_the_newest_20_000_messages(service: Service, database_url: str) -> None:
+    """One of 200,000 messages took ten seconds, in which other requests waited for one."""
+    await fill(database_url, ["long"], 20_003, observed=False, wake_tokens=10**9)
+    shown = await service.context("long", message_budget=0)
+    assert len(shown["payload"]["messages"]) == 20_000
+    assert shown["omitted"]["unobserved_messages"] == 3

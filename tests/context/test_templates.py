@@ -126,6 +126,12 @@ async def test_knowledge_and_messages_are_no_templates(stocked: Service) -> None
     assert texts[:2] == ["Hi", "{plan} {gone}"]
 
 
+async def test_an_artifact_is_told_as_it_is_now(stocked: Service) -> None:
+    for text in ("Be kind.", "Be brief."):
+        await stocked.client.put("/sessions/s1/artifacts/notes.md", content=text.encode())
+        assert await prompt(stocked, "{artifact.notes.md}") == [text]
+
+
 async def test_an_artifact_that_was_deleted_has_no_value(stocked: Service) -> None:
     assert (await stocked.client.delete("/sessions/s1/artifacts/notes.md")).status_code == 200
     assert missing(await ask(stocked, "{artifact.notes.md}")) == [("/system/0", no_value("artifact.notes.md"))]

@@ -176,6 +176,24 @@ async def test_lists_are_paged_and_filtered(service: Service) -> None:
     assert (await service.get(f"{MEMORY}/runs", outcome="failed"))["items"] == []
 
 
+async def test_a_page_of_notes_ends_when_their_texts_have_half_a_megabyte(service: Service, database_url: str) -> None:
+    """One of 500 edited notes had 337 MB, and held up every request for 22 seconds."""
+    await remember(service, *FACTS)
+    await ask(service, "reflect", **WAIT)
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE observations SET text = repeat('x', 300_000)")
+    await connection.execute("UPDATE reflections SET text = repeat('x', 300_000)")
+    await connection.close()
+    whole = await items(service, "observations")
+    assert [found["from_seq"] for found in whole] == [1, 2, 3]
+    page = await service.get(f"{MEMORY}/observations")
+    assert [found["from_seq"] for found in page["items"]] == [1, 2]
+    assert (await service.get(f"{MEMORY}/observations", limit=2))["next_cursor"] == page["next_cursor"]
+    last = await service.get(f"{MEMORY}/observations", cursor=page["next_cursor"])
+    assert (len(last["items"]), last["next_cursor"]) == (1, None)
+    assert len(await items(service, "reflections")) == 1
+
+
 async def test_the_versions_are_listed_newest_first_with_where_the_session_stood(service: Service) -> None:
     await remember(service, *FACTS)
     whole = await items(service, "versions")

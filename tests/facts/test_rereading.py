@@ -330,6 +330,21 @@ async def test_where_all_was_deleted_a_message_that_is_replaced_brings_back_no_o
     assert await texts(service, validity="all") == ["User: I own a dog."]
 
 
+@pytest.mark.parametrize("scope", ["session", "resource"])
+async def test_where_all_is_deleted_nothing_comes_back_that_an_erasure_had_left_to_be_noted_again(
+    service: Service, scope: str
+) -> None:
+    await service.client.put("/sessions/s1", json={"resource_id": "ana", "config": {"scope": scope}})
+    await told_of_ana(service)
+    await service.configure("s1", enabled=False)  # so it is not read again
+    assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
+    await say(service, "I own a dog.", id="m-4")
+    assert (await service.client.delete(FACTS)).status_code == 200
+    await service.configure("s1", enabled=True)
+    await end(service)
+    assert await texts(service, validity="all") == ["User: I own a dog."]
+
+
 async def test_what_a_branch_tells_too_is_known_when_its_parent_is_gone(service: Service) -> None:
     await say(service, "I live in Lisbon.", "I own a dog.", "I prefer a window seat.")
     await end(service)
@@ -441,6 +456,23 @@ async def test_what_was_to_be_read_again_of_a_parent_is_read_of_its_branch(servi
     await service.configure(left, enabled=True)
     await end(service, left)
     assert await texts(service) == ["User: I live in Lisbon.", "User: I prefer a window seat."]
+
+
+async def test_what_was_to_be_read_again_of_a_parent_is_read_of_a_branch_that_was_read_further(
+    service: Service,
+) -> None:
+    await told_of_ana(service)
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    await say(service, "I own a dog.", key="s2")
+    await end(service, "s2")
+    await service.configure("s1", enabled=False)  # so it is not read again
+    assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
+    await end(service, "s2")
+    assert await texts(service) == ["User: I own a dog."]
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await end(service, "s2")
+    told = {"User: I live in Lisbon.", "User: I prefer a window seat.", "User: I own a dog."}
+    assert set(await texts(service)) == told
 
 
 @pytest.mark.parametrize("outcome", ["recorded", "failed"])
@@ -598,6 +630,19 @@ async def test_a_message_that_is_replaced_is_read_anew(service: Service) -> None
     assert await facts(service) == []
     await end(service)
     assert await texts(service) == ["User: I live in Porto."]
+
+
+async def test_what_waits_to_be_read_again_is_read_though_a_later_message_is_replaced_too(service: Service) -> None:
+    for number, text in enumerate(("I live in Lisbon.", "I prefer a window seat.", "I own a dog."), start=1):
+        await say(service, text, id=f"m-{number}")
+    await end(service)
+    await say(service, "Hello.")
+    for name, text in (("m-1", "I live in Porto."), ("m-3", "I own a cat.")):
+        answer = await service.client.put(f"/sessions/s1/messages/{name}", json={"role": "user", "content": text})
+        assert answer.status_code == 200, answer.text
+    await end(service)
+    told = {"User: I live in Porto.", "User: I prefer a window seat.", "User: I own a cat."}
+    assert set(await texts(service)) == told
 
 
 async def test_what_a_caller_noted_of_a_message_goes_when_that_is_replaced(service: Service) -> None:

@@ -142,11 +142,24 @@ async def read_all(database: Database, sessions: Sequence[UUID], *, parted: bool
         return [await _read(tx, session, parted=parted) for session in sessions]
 
 
+# By the column that says whose a row is: the tables, and whose id it is.
+OWNED = {
+    "session_id": ("sessions", "messages message_terms message_vectors session_configs session_cursors artifacts"),
+    "memory_id": ("memories", "memory_versions session_cursors observations reflections runs spending"),
+}
+LEFT_BEHIND = " UNION ALL ".join(
+    f"SELECT '{table}' AS of, {column} AS id FROM {table} LEFT JOIN {owners} o ON o.id = {column} WHERE o.id IS NULL"  # noqa: S608
+    for column, (owners, tables) in OWNED.items()
+    for table in tables.split()
+)
+
+
 async def every_memory_has_a_session(database: Database) -> None:
-    """Every memory has a session, and every session its memory."""
+    """Every memory has a session, and every session its memory; no row is of one that is not there."""
     async with database.connection() as connection:
-        parted = await connection.fetch(PARTED)
+        parted, left_behind = await connection.fetch(PARTED), await connection.fetch(LEFT_BEHIND)
     assert parted == [], parted
+    assert left_behind == [], left_behind
 
 
 FACTS = """

@@ -7,7 +7,6 @@ from dataclasses import replace
 from enum import StrEnum
 
 from app.kit.helper_process import ProcessLost
-from app.kit.tokens import text_tokens
 from app.llm.port import Check, ModelError, Provider, Usage
 from app.memory.extractive.observer import observations
 from app.memory.extractive.roles import ExtractiveReflector
@@ -87,7 +86,7 @@ class FatedObserver:
     async def draft(self, source: ObserverInput, before_sending: Check, /) -> Draft:
         await before_sending()
         fate = await self._script.next()
-        log, *_ = observations(source, count=text_tokens).partition("<current-task>")
+        log, *_ = observations(source).partition("<current-task>")
         text = log + _seen(source)
         return _spoiled(Draft(text=text, call=CALL), fate)
 
@@ -101,7 +100,7 @@ class FatedReflector:
 
     def __init__(self, script: Script) -> None:
         self._script = script
-        self._reflector = ExtractiveReflector(count=text_tokens)
+        self._reflector = ExtractiveReflector()
 
     async def draft(self, source: ReflectorInput, before_sending: Check, /) -> Draft:
         await before_sending()

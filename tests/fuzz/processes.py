@@ -9,11 +9,11 @@ from uuid import UUID
 
 import httpx2 as httpx
 from prometheus_client import CollectorRegistry
+from starlette.datastructures import Headers
 
-from app.keys.auth import Auth, AuthConfig
-from app.kit.clock import SystemClock
+from app.keys.auth import LOCAL
+from app.kit.auth import Caller
 from app.kit.db import Database
-from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED
 from app.main import create_app
 from app.memory.changing.retaining import Retaining, RetainingConfig
@@ -24,6 +24,7 @@ from app.memory.queue_store import QueueStore
 from app.memory.records import Lease
 from app.memory.spending import Amount, Caps
 from app.memory.spending_store import SpendingStore
+from app.parts import Base, build_memory, build_recall
 from app.recall import index_store
 from app.redaction.model import OFF
 from app.roles import Roles
@@ -31,7 +32,6 @@ from app.services import provide_services
 from app.sessions.metrics import SessionMetrics
 from app.setting_groups import ContextSettings, EngineSettings, HttpSettings
 from app.settings import Settings
-from app.working import Base, build_memory, build_recall
 from tests.conftest import Service
 from tests.fuzz.model import FatedObserver, FatedReflector, Script
 from tests.fuzz.statements import Cut, WatchedDatabase
@@ -47,6 +47,14 @@ class Later:
     @staticmethod
     async def now() -> datetime:
         return datetime.now(UTC) + timedelta(days=31)
+
+
+class Anyone:
+    """An authority that asks for no key, and no database."""
+
+    @staticmethod
+    async def caller(_headers: Headers) -> Caller:
+        return LOCAL
 
 
 class Life:
@@ -148,12 +156,12 @@ class Process:
             tracer=UNTRACED,
             roles=Roles(
                 observer=FatedObserver(self.script),
-                extractor=ExtractiveExtractor(count=text_tokens),
+                extractor=ExtractiveExtractor(),
                 reflector=FatedReflector(self.script),
                 models=(),
                 embedder=None,
                 guards={},
-                told=(),
+                named=(),
             ),
             redaction=OFF,
             charging=Charging(database=database, store=Counting(database, self), caps=self.caps),
@@ -164,7 +172,7 @@ class Process:
         self.engine = memory.engine
         state = self._app.state
         state.database = database
-        state.auth = Auth(AuthConfig(), store=None, clock=SystemClock())
+        state.auth = Anyone()
         provide_services(state, base, memory, build_recall(base))
         self.retaining = Retaining(
             database=database,

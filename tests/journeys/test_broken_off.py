@@ -96,7 +96,10 @@ async def test_half_a_message_is_none(start_service: StartService, caplog: pytes
 
 
 async def test_an_export_that_nobody_reads_ends_without_its_end_and_with_a_line_in_the_log(
-    start_service: StartService, database_url: str, caplog: pytest.LogCaptureFixture
+    start_service: StartService,
+    database_url: str,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level(logging.WARNING)
     watching = await asyncpg.connect(database_url)
@@ -118,6 +121,7 @@ async def test_an_export_that_nobody_reads_ends_without_its_end_and_with_a_line_
     await watching.close()
     assert not read.endswith(b"0\r\n\r\n"), "it is told from a whole one"
     assert not [record.getMessage() for record in caplog.records if record.exc_info]
+    assert "its reader took nothing for 3 s (DAYBOOK_EXPORT__STALL_SECONDS)" in capsys.readouterr().out
 
 
 async def test_an_export_that_is_read_slowly_comes_to_its_end(start_service: StartService) -> None:
@@ -143,7 +147,7 @@ async def test_an_export_that_is_read_slowly_comes_to_its_end(start_service: Sta
 
 
 async def test_an_export_whose_object_store_goes_away_ends_without_its_end_and_with_a_line_in_the_log(
-    start_service: StartService, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    start_service: StartService, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.WARNING)
     store = tmp_path / "objects"
@@ -155,3 +159,4 @@ async def test_an_export_whose_object_store_goes_away_ends_without_its_end_and_w
             await service.client.get("/resources/r/export")
         await until(partial(in_use, service), (0).__eq__)
     assert not [record.getMessage() for record in caplog.records if record.exc_info]
+    assert "version 1 of the artifact 'a.bin' of session 's': " in capsys.readouterr().out

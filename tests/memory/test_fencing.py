@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from app.kit.db import Database, DatabaseConfig, Tx
-from app.kit.tokens import text_tokens
 from app.llm.guard import Guard, GuardConfig, GuardedModel
 from app.llm.port import ModelReply, ModelRequest, Provider, Stop, Usage
 from app.memory import locking_store
@@ -31,6 +30,8 @@ from app.memory.spending import Account, Amount, Cap, Caps, amount
 from app.memory.spending_store import SpendingStore
 from app.memory.steps import Request, Wait
 from app.memory.store import MemoryStore
+from app.sessions import deleting_store
+from app.sessions.sharing_store import hold_related
 from app.sessions.store import SessionStore, session_id
 from tests.databases import TABLES
 from tests.memory.building import EMPTY
@@ -170,7 +171,7 @@ async def test_what_was_erased_since_it_was_loaded_is_not_observed_again_and_bre
     store = MemoryStore(scene.database)
     charging = Charging(database=scene.database, store=SpendingStore(scene.database), caps=Caps())
     means = Means(database=scene.database, store=store, charging=charging)
-    rebuilding = Rebuilding(means, Observing(means, ExtractiveObserver(count=text_tokens)))
+    rebuilding = Rebuilding(means, Observing(means, ExtractiveObserver()))
     standing = await store.look(scene.held)
     assert standing is not None
     memory = await store.load(scene.held, standing)
@@ -276,6 +277,25 @@ async def test_a_memory_is_not_charged_that_is_being_deleted(scene: Scene) -> No
 
     accounts = await spending.accounts(memory, "default")
     assert (accounts.session, accounts.tenant.spent) == (Account(), amount(USAGE))
+
+
+async def test_a_call_leaves_nothing_behind_of_a_memory_that_is_being_deleted(scene: Scene) -> None:
+    """Another one may get its key, and with it the same id."""
+    model, memory = CountingModel(), scene.held.memory_id
+    calling = calling_of(scene, Crowded(), model, Caps(session=Cap(tokens=1_000_000)))
+    attempt = await attempt_of(scene, scene.held)
+    async with scene.database.tx() as tx:
+        await hold_related(tx, memory)
+        await parting_store.forget(tx, [memory])
+        await deleting_store.forget(tx, await deleting_store.held(tx, "default", [memory]))
+        drafting = asyncio.create_task(calling.draft(attempt, ObserverInput(messages=()), kind="observe"))
+        while not drafting.done() and not await tx.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            pass  # until the call waits for the deletion
+    with pytest.raises(StepFailed):
+        await drafting
+
+    assert model.asked == 0
+    assert await scene.database.fetch("SELECT * FROM spending") == []
 
 
 async def test_a_call_that_a_day_ends_in_is_charged_on_the_next_day(scene: Scene) -> None:

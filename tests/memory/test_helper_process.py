@@ -12,7 +12,6 @@ import pytest
 
 from app import memory
 from app.kit.helper_process import SMALL_BYTES, HelperProcess
-from app.kit.tokens import text_tokens
 from app.llm.port import Usage
 from app.memory.boundaries import span_of
 from app.memory.extractive.extractor import extracts
@@ -77,7 +76,7 @@ def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared
     span = both(span_of, Observe(want_tokens=8_000, force_closed=False), messages, RULES)
     assert span is not None
     seen = ObserverInput(messages=span.messages)
-    observed = draft(both(observations, seen, count=text_tokens))
+    observed = draft(both(observations, seen))
     verdict = both(observation_verdict, observed, seen, tokens=span.tokens, task=None)
 
     half = ReflectorInput(
@@ -86,7 +85,7 @@ def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared
         target_tokens=verdict.tokens // 2,
         now=messages[-1].created_at,
     )
-    reflected = draft(both(reflections, half, count=text_tokens))
+    reflected = draft(both(reflections, half))
     smaller = both(
         reflection_verdict, reflected, verdict.items, tokens=verdict.tokens, limit_tokens=None, size=NO_NAMES.size
     )
@@ -96,7 +95,7 @@ def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared
     both(restore, smaller, guarded, limit_tokens=verdict.tokens, size=NO_NAMES.size)
 
     for source in (ExtractorInput(messages=span.messages), ExtractorInput(items=verdict.items)):
-        extracted = draft(both(extracts, source, count=text_tokens))
+        extracted = draft(both(extracts, source))
         both(facts_verdict, extracted, source)
     # The replies are those of the three extractive roles, the judges are the three above.
     assert given_aside() - {"self.reply", "judge"} <= both.works

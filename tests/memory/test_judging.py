@@ -1,3 +1,4 @@
+from base64 import b64encode
 from dataclasses import replace
 from datetime import UTC, datetime
 from textwrap import dedent
@@ -7,12 +8,14 @@ import pytest
 
 from app.kit.tokens import text_tokens
 from app.llm.port import Usage
-from app.memory.grounding.sources import all_text
-from app.memory.judging import JUDGED_TOKENS, in_sight, observation_verdict
-from app.memory.model import Call, Draft, ObserverInput
+from app.memory.judging import JUDGED_TOKENS, dated, in_sight, observation_verdict
+from app.memory.log import render
+from app.memory.model import Call, Cite, Draft, Item, ObserverInput, Parsed
 from app.memory.rules import ToolTokens
+from app.memory.texts import all_text
 from app.sessions.model import Kind, Message, Role
 from tests.memory.building import said
+from tests.steps import steps
 
 CALL = Call(provider="scripted", model="m", prompt_version="1", usage=Usage(), latency_ms=0)
 
@@ -24,7 +27,7 @@ def closed(seq: int, day: int, hour: int = 12) -> Message:
 def judged(reply: str, *messages: Message, zone: str = "UTC") -> str:
     source = ObserverInput(messages=messages, timezone=ZoneInfo(zone), output_tokens=1_000)
     draft = Draft(text=dedent(reply), call=CALL, cut_off=False)
-    return observation_verdict(draft, source, tokens=100, task=None).text
+    return render(observation_verdict(draft, source, tokens=100, task=None).items)
 
 
 def test_lines_under_no_date_get_the_day_on_which_what_they_cite_was_said() -> None:
@@ -44,6 +47,19 @@ def test_lines_under_no_date_get_the_day_on_which_what_they_cite_was_said() -> N
     assert judged(reply, closed(1, 1, 23), closed(2, 2, 1), closed(3, 3), zone="Asia/Seoul").startswith(
         "Date: Aug 2, 2026"
     )
+
+
+def dating(count: int) -> int:
+    """The steps of looking for the days of so many lines, each of which cites ten messages that are not there."""
+    messages = [closed(seq, 1) for seq in range(1, count + 1)]
+    cites = tuple(Cite(seq, seq) for seq in range(1_000, 1_010))
+    parsed = Parsed(items=tuple(Item(text=f"The harbour is closed {at}.", cites=cites) for at in range(count)))
+    return steps(lambda: dated(parsed, messages, ZoneInfo("UTC")))
+
+
+def test_ten_times_as_many_lines_of_ten_times_as_many_messages_are_about_ten_times_the_work() -> None:
+    """A reply of four megabytes of citations took a minute to date."""
+    assert dating(500) < 20 * dating(50)
 
 
 def test_a_date_in_figures_is_the_day_of_it_on_which_something_was_said() -> None:
@@ -134,14 +150,15 @@ def test_what_is_in_sight_of_arguments_and_results_is_what_is_shown_and_at_least
     outputs = (many, [image], many[:9])
     results = [{"type": "tool_result", "tool_call_id": f"c{at}", "output": one} for at, one in enumerate(outputs)]
     call = {"type": "tool_call", "id": "c0", "name": "read", "arguments": {"all": many}}
-    message = replace(said(1, " ".join(many)), parts=(*said(1, " ".join(many)).parts, call, *results))
+    file = {"type": "file", "media_type": "text/plain", "data": b64encode("\n".join(many).encode()).decode()}
+    message = replace(said(1, " ".join(many)), parts=(*said(1, " ".join(many)).parts, call, *results, file))
 
     (found,) = in_sight([message], ToolTokens(arguments=shown, result=shown))
-    own, called, answered, pictured, short = found.parts
+    own, called, answered, pictured, short, attached = found.parts
 
     assert (own, short) == (message.parts[0], results[2])
-    assert pictured["output"] == "[image]"
-    for part in (called, answered):
+    assert text_tokens(all_text([pictured])) < 20
+    for part in (called, answered, attached):
         assert text_tokens(all_text([part])) <= max(shown, JUDGED_TOKENS) + 20
         assert "word 3" in all_text([part])
         assert "word 99999" in all_text([part])

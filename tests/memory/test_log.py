@@ -101,6 +101,8 @@ def test_an_anchor_adds_how_long_ago_to_every_header_that_names_a_day() -> None:
     [
         (Item(text="Trip to Rome (Aug 10, 2026)", day="Aug 1, 2026"), True),
         (Item(text="Trip to Rome (Aug 15, 2026)", day="Aug 1, 2026"), False),
+        (Item(text="Trip to Rome (Aug 14, 2026)", day="Aug 1, 2026"), True),
+        (Item(text="Trip to Rome today (Aug 1, 2026)", day="Aug 1, 2026"), False),
         (Item(text="Trip to Rome (Jul 10, 2026)", day="Aug 1, 2026"), False),
         (Item(text="Trip to Rome (Aug 10, 2026)"), False),
         (Item(text="Call Bob on Jul 10, 2026", tag=Tag.NEXT_STEP), True),

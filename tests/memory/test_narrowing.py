@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from app.memory.gates import Rejection
+from app.memory.log import render
 from app.memory.model import Cite, ExtractorInput, Item, ObserverInput, ReflectorInput
 from app.memory.narrowing import (
     CONDENSED,
@@ -230,11 +231,11 @@ def test_what_is_passed_over_leaves_a_line_that_cites_it_and_quotes_nothing() ->
 
     verdict = passed_over(span, ZoneInfo("Asia/Seoul"))
 
-    assert verdict.text == (
+    assert render(verdict.items) == (
         "Date: Aug 2, 2026\n"
         "* 🟢 (08:30) What was said here is not in these notes: the model that writes them refused to read it. #12"
     )
-    assert parse(verdict.text).items == verdict.items
+    assert parse(render(verdict.items)).items == verdict.items
     assert verdict.rejected is None
 
 

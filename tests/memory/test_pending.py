@@ -36,10 +36,10 @@ async def test_of_a_backlog_is_read_what_its_oldest_span_is_taken_from(
     await database.open()
     try:
         store = MemoryStore(database)
-        whole = await store.pending_messages(SESSION, 0, limit_tokens=None)
+        whole = (await store.pending_messages(SESSION, 0, limit_tokens=None)).messages
         assert len(whole) == len(said)
         for after in range(len(said)):
-            read = await store.pending_messages(SESSION, after, limit_tokens=LIMIT)
+            read = (await store.pending_messages(SESSION, after, limit_tokens=LIMIT)).messages
             assert sum(message.tokens for message in read) < 2 * SPANS_READ * LIMIT
             for forced in (False, True):
                 spans = [
@@ -54,18 +54,30 @@ async def test_of_a_backlog_is_read_what_its_oldest_span_is_taken_from(
 async def test_the_most_that_one_look_reads_parts_no_call_from_its_result(service: Service, database_url: str) -> None:
     await service.configure("s", **WAITING)
     await service.append("s", *turn(1), *turn(2))
+    assert await seqs_read(database_url, 0, pending_messages_max=5) == ([1, 2, 3, 4], True)
+    assert await seqs_read(database_url, 1, pending_messages_max=1) == ([2], True)
+    assert await seqs_read(database_url, 0, pending_messages_max=7) == ([1, 2, 3, 4, 5, 6], False)
+
+
+async def test_one_look_reads_no_more_bytes_however_few_tokens_the_messages_have(
+    service: Service, database_url: str
+) -> None:
+    """A call without a result, and 160 MB of reasoning behind it, were read whole by each step."""
+    await service.configure("s", **WAITING)
+    thinking = {"type": "thinking", "thinking": "x" * 10_000, "signature": "s"}
+    thought = {"role": "assistant", "content": [thinking]}
+    await service.append("s", *turn(1), *turn(2)[:2], *[thought] * 20)
+    assert await seqs_read(database_url, 0, pending_bytes_max=100_000) == ([1, 2, 3, 4], True)
+    assert await seqs_read(database_url, 4, pending_bytes_max=100_000) == ([*range(5, 16)], True)
+    assert await seqs_read(database_url, 0, pending_bytes_max=1_000_000) == ([*range(1, 26)], False)
+
+
+async def seqs_read(database_url: str, after: int, **limits: int) -> tuple[list[int], bool]:
+    """What one look reads after this seq, and whether more wait that it may not read."""
     database = Database(DatabaseConfig(url=database_url, pool_min=1, pool_max=1))
     await database.open()
     try:
-        read = {
-            most: [
-                message.seq
-                for message in await MemoryStore(database, pending_messages_max=most).pending_messages(
-                    SESSION, after, limit_tokens=None
-                )
-            ]
-            for most, after in ((5, 0), (1, 1), (7, 0))
-        }
+        found = await MemoryStore(database, None, **limits).pending_messages(SESSION, after, limit_tokens=None)
     finally:
         await database.close()
-    assert read == {5: [1, 2, 3, 4], 1: [2], 7: [1, 2, 3, 4, 5, 6]}
+    return [message.seq for message in found.messages], found.full

@@ -323,6 +323,12 @@ def test_each_observation_has_a_title_within_the_memory_budget(number: int, step
     assert next_step(with_log(600, (1, 1_500), observations=number)) == step
 
 
+@pytest.mark.parametrize(("tokens", "step"), [(600, IDLE), (601, Consolidate(levels=(1,), into_level=2))])
+def test_a_memory_budget_that_is_reached_to_the_token_is_kept(tokens: int, step: Step) -> None:
+    config = {"memory_budget": 1_100, "observation_tokens": 400}  # 1.1 x (600 + 400)
+    assert next_step(with_log(0, (1, tokens), config=config)) == step
+
+
 def test_without_a_memory_budget_only_a_full_level_is_consolidated() -> None:
     assert next_step(with_log(0, (1, 90_000), (2, 90_000), config={"memory_budget": 0})) == IDLE
 

@@ -60,6 +60,22 @@ def test_a_step_is_buffered_when_it_is_there_and_half_a_one_near_the_threshold(f
     assert next_step(found) == step
 
 
+@pytest.mark.parametrize(
+    ("found", "step"),
+    [
+        # Of a step of 25, half is 12.5 tokens: there with 13.
+        (state(12), Wait(at_tokens=13)),
+        (state(13), Buffer(want_tokens=25, least_tokens=13, at_boundary=True)),
+        # 1,000 - 1.1 x 25 = 972.5: reached with 973.
+        (state(972, 950, no_boundary=True), Wait(at_tokens=973)),
+        (state(973, 950, no_boundary=True), Buffer(want_tokens=25, least_tokens=13)),
+    ],
+)
+def test_what_is_no_whole_number_of_tokens_is_reached_with_the_next(found: State, step: object) -> None:
+    rules = replace(DEFAULT, message_tokens=1_000, buffer_tokens=25)
+    assert next_step(replace(found, rules=rules)) == step
+
+
 def test_without_buffering_nothing_is_observed_before_the_threshold() -> None:
     rules = Rules.resolve({}, {"message_tokens": 30_000, "buffer_every": None})
     assert next_step(state(29_999, rules=rules)) == Wait(at_tokens=30_000)

@@ -111,8 +111,8 @@ def test_each_level_of_compression_asks_for_less(compression: int, share: str) -
 
 
 def test_versions_name_the_prompts_in_force() -> None:
-    assert prompt("observer").version == snapshot("observer-4")
-    assert reflector_instructions().version == snapshot("reflector-4+observer-4")
+    assert prompt("observer").version == snapshot("observer-5")
+    assert reflector_instructions().version == snapshot("reflector-4+observer-5")
 
 
 def test_the_reflector_knows_the_observer_s_rules() -> None:

@@ -183,9 +183,9 @@ def test_a_reflection_stands_where_its_sources_did_and_for_all_that_they_stood_f
         replace(observation(4), session_id=other),
     )
     items = (Item(text="a", day="May 2, 2026"),)
-    best = Verdict(items=items, text="", rejected=None, grounded_share=1.0, tokens=9)
+    best = Verdict(items=items, rejected=None, grounded_share=1.0, tokens=9)
     made = new_reflection(reflect_sources(memory, Reflect(keep_tokens=0, whole=True)), best)
-    assert (made.level, made.text, made.items, made.tokens, made.source_tokens) == (1, render(items), items, 9, 2_700)
+    assert (made.level, made.items, made.tokens, made.source_tokens) == (1, items, 9, 2_700)
     assert (made.from_seq, made.to_seq) == (1, 40)
     assert made.covers == {MEMORY_ID: ((1, 20),), other: ((31, 40),)}
     assert (made.observations, made.reflections) == ((2, 4), (1,))
@@ -289,7 +289,7 @@ async def test_the_smallest_valid_result_of_four_tries_is_taken(
     reflector = ScriptedReflector(*logs)
     verdict, runs = await tried(reflector)
     wanted = logs[best] if isinstance(best, int) else best
-    assert (verdict and verdict.text) == (wanted and f"Date: May 2, 2026\n{wanted}")
+    assert (verdict and render(verdict.items)) == (wanted and f"Date: May 2, 2026\n{wanted}")
     assert [asked.compression for asked in reflector.asked] == list(range(1, calls + 1))
     assert len(runs) == calls
 
@@ -373,7 +373,7 @@ async def test_where_no_try_is_an_answer_the_step_fails_with_its_calls() -> None
 async def test_a_try_that_gets_no_answer_leaves_the_best_so_far_or_a_failed_step() -> None:
     verdict, runs = await tried(ScriptedReflector(None, MILD, DOWN, HARDER))
     assert verdict is not None
-    assert verdict.text == f"Date: May 2, 2026\n{MILD}"
+    assert render(verdict.items) == f"Date: May 2, 2026\n{MILD}"
     assert [run.outcome for run in runs] == ["rejected", "recorded", "failed"]
 
     runs = []
@@ -385,7 +385,7 @@ async def test_a_try_that_gets_no_answer_leaves_the_best_so_far_or_a_failed_step
 
 async def test_a_cap_between_the_tries_leaves_the_best_so_far_or_a_failed_step() -> None:
     verdict, runs = await tried(ScriptedReflector(LARGE, MILD), purse=Purse(2))
-    assert (verdict and verdict.text, len(runs)) == (f"Date: May 2, 2026\n{MILD}", 2)
+    assert (verdict and render(verdict.items), len(runs)) == (f"Date: May 2, 2026\n{MILD}", 2)
     runs = []
     with pytest.raises(StepFailed) as failed:  # the tries that were not made might have helped
         await tried(ScriptedReflector(LARGE), purse=Purse(1), runs=runs)
@@ -406,8 +406,8 @@ async def test_what_loses_protected_lines_is_not_followed_by_a_harder_try_and_th
     verdict, _ = await tried(reflector, RENT)
     assert verdict is not None
     assert len(reflector.asked) == calls
-    assert "Olga Petrova 1250" in verdict.text
-    assert all(fact in verdict.text for fact in FACTS[:6]), "the earlier one was the better"
+    assert "Olga Petrova 1250" in render(verdict.items)
+    assert all(fact in render(verdict.items) for fact in FACTS[:6]), "the earlier one was the better"
 
 
 @pytest.mark.parametrize(("protected", "calls"), [(5, 1), (6, 2)])
@@ -425,9 +425,9 @@ async def test_lines_that_are_put_back_leave_a_tenth_or_a_log_of_such_lines_woul
     facts = [Item(text=text, priority=Priority.MEDIUM, day="May 2, 2026") for text in FACTS]
     assert verdict is not None
     assert verdict.tokens <= RESTORED_SHARE * text_tokens(render([*facts, *rents])) + 50  # the facts' citations
-    assert rents[-1].text in verdict.text
-    assert rents[0].text not in verdict.text
-    left_out = sum(rent.text not in verdict.text for rent in rents)
+    assert rents[-1].text in render(verdict.items)
+    assert rents[0].text not in render(verdict.items)
+    left_out = sum(rent.text not in render(verdict.items) for rent in rents)
     assert [run.error for run in runs] == [f"no room for {left_out} of the 100 protected lines"]
 
 
@@ -436,6 +436,6 @@ async def test_the_run_whose_result_is_kept_tells_what_it_had_no_room_for() -> N
     kept = "\n".join(f"* 🔴 {rent.text}" for rent in rents[:85])
     verdict, runs = await tried(ScriptedReflector(kept, HARDER), *rents)
     assert verdict is not None
-    left_out = sum(rent.text not in verdict.text for rent in rents)
+    left_out = sum(rent.text not in render(verdict.items) for rent in rents)
     assert left_out > 0
     assert [run.error for run in runs] == [f"no room for {left_out} of the 100 protected lines", None]

@@ -29,6 +29,12 @@ def test_more_than_40_percent_of_equal_windows_are_repetitive(share: float, expe
     assert is_repetitive(unlike + "a" * round(20_000 * share)) is expected
 
 
+@pytest.mark.parametrize(("again", "expected"), [(20, False), (21, True)])
+def test_20_of_50_windows_of_200_characters_may_have_stood_before(again: int, expected: bool) -> None:
+    unlike = "".join(chr(0x4E00 + number) for number in range((50 - again) * 200))
+    assert is_repetitive(unlike + unlike[:200] * again) is expected
+
+
 @pytest.mark.parametrize(("characters", "expected"), [(198, False), (598, True)])
 def test_what_comes_again_counts_from_200_characters_on(characters: int, expected: bool) -> None:
     again = "".join(chr(0x4E00 + number) for number in range(characters))
@@ -36,11 +42,13 @@ def test_what_comes_again_counts_from_200_characters_on(characters: int, expecte
 
 
 def repeated(count: int, distinct_lines: int) -> str:
-    """``count`` lines of 60 characters, ``distinct_lines`` of them distinct, with long texts of their own between."""
-    return "\n".join(
-        f"{line}\n{chr(0x4E00 + at) * 30}{chr(0x5E00 + at) * 9}"
-        for at, line in enumerate((distinct(distinct_lines, 60) * count)[:count])
-    )
+    """``count`` lines of 60 characters, ``distinct_lines`` of them distinct, with long texts of their own between.
+
+    And behind them, so that even 19 of them have over 2,000 characters.
+    """
+    unlike = [chr(0x4E00 + at) * 30 + chr(0x5E00 + at) * 9 for at in range(count + 10)]
+    lines = (distinct(distinct_lines, 60) * count)[:count]
+    return "\n".join([*(f"{line}\n{between}" for line, between in zip(lines, unlike, strict=False)), *unlike[count:]])
 
 
 @pytest.mark.parametrize(
@@ -55,13 +63,17 @@ def test_20_long_lines_of_which_more_than_half_are_duplicates_are_repetitive(
     assert is_repetitive(repeated(count, distinct_lines)) is expected
 
 
-@pytest.mark.parametrize(("repeats", "expected"), [(500, False), (501, False), (502, True)])
+@pytest.mark.parametrize(
+    ("repeats", "more", "expected"), [(500, 0, False), (501, 0, False), (501, 1, True), (502, 0, True)]
+)
 def test_more_than_10000_characters_of_repeated_short_lines_are_repetitive(
     repeats: int,
+    more: int,
     expected: bool,
 ) -> None:
     short, unlike = "s" * 20, [chr(0x4E00 + number) * 3 + chr(0x9000 + number) * 30 for number in range(600)]
     lines = [f"{short}\n{line}" for line in unlike[:repeats]] + unlike[repeats:]
+    lines += ["s", "between", "s"][: 1 + 2 * more]
     assert is_repetitive("\n".join(lines)) is expected
 
 

@@ -31,6 +31,10 @@ SHARED = {"scope": "resource"}
 NOTED = (
     "SELECT s.key, count(*) AS versions FROM session_cursors c JOIN sessions s ON s.id = c.session_id GROUP BY s.key"
 )
+LENGTHEN = """
+UPDATE messages SET parts =
+  (jsonb_build_array(jsonb_build_object('type', 'reasoning', 'text', repeat('x', 800_000))) || parts::jsonb)::json
+"""
 FACT = "{who} paid invoice {n} of {n}20 euros for the shop in Porto on May {n}, and we decided to keep it open."
 
 
@@ -151,6 +155,20 @@ async def test_the_newest_messages_of_all_other_sessions_are_told_also_of_those_
     assert f"number {ELSEWHERE_MESSAGES + 8}." in text
     assert "number 0." not in text
     assert "Note no more." not in text
+
+
+async def test_of_another_session_at_most_2_mb_are_read_however_few_tokens_they_have(
+    service: Service, database_url: str
+) -> None:
+    """Reasoning counts no tokens: a context beside a hundred such messages read a hundred megabytes."""
+    await share(service, "one", "two", **LATE)
+    await service.append("one", *(said(f"I have been in city number {n}.") for n in range(5)))
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(LENGTHEN)
+    await connection.close()
+    await service.append("two", said("Where was I last?"))
+    text = (await service.context("two", format="text"))["payload"]["text"]
+    assert [n for n in range(5) if f"number {n}." in text] == [3, 4]
 
 
 async def test_of_many_other_sessions_those_are_told_that_were_active_last(service: Service) -> None:
@@ -505,3 +523,23 @@ async def test_a_session_has_stood_at_its_beginning_in_the_versions_from_before_
     versions = (await service.get("/sessions/two/memory/versions"))["items"]
     stood = [(found["version"], found["last_seq"], found["observed_seq"], found["tail_from_seq"]) for found in versions]
     assert stood == [(2, 3, 3, 3), (1, 0, 0, 1)]
+
+
+async def test_a_branch_has_the_configs_up_to_its_moment_and_goes_on_to_one_of_its_own(service: Service) -> None:
+    await share(service, "s1")
+    await say(service, "s1", 1)
+    await service.observe("s1")
+    await share(service, "s1", message_tokens=700)
+    await say(service, "s1", 2, 3)
+    await share(service, "s1", message_tokens=800)
+    branched = await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 2})
+    changed = await service.client.put("/sessions/s2", json={"config": {"message_tokens": 900}})
+    assert [answer.json()["config"] for answer in (branched, changed)] == [
+        {"message_tokens": 700},
+        {"message_tokens": 900},
+    ]
+    configs = await service.app.state.database.fetch(
+        "SELECT config->'message_tokens' AS tokens, version FROM session_configs WHERE session_id = $1 ORDER BY number",
+        session_id(TENANT, "s2"),
+    )
+    assert [tuple(row) for row in configs] == [(None, 0), (700, 0), (900, 0)]

@@ -1,7 +1,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.context.model import Turn
 from app.context.rendering.pairing import Pairing
-from app.memory.spans import _pair, ended_at, group_start, groups, merged, ranges, readable, safe_span
+from app.memory.spans import _pair, ended_at, group_start, groups, readable, safe_span
 from app.sessions.model import Kind, Message, Part, Role
 from app.sessions.wire import normalise
 
@@ -212,10 +211,6 @@ def test_an_open_group_reaches_to_the_end_of_the_log() -> None:
     assert group_start(log("u c1 a a"), 4) == 2
 
 
-def test_seqs_are_told_as_ranges() -> None:
-    assert ranges([1, 2, 3, 7, 9, 10]) == ((1, 3), (7, 7), (9, 10))
-
-
 WORDS = (
     "u",
     "a",
@@ -298,31 +293,6 @@ def test_a_span_is_cut_at_the_last_boundary_that_leaves_enough(
     assert span is not None
     found = ended_at(span, messages, ends, least_tokens=least)
     assert (found and (found.to_seq, found.tokens)) == expected
-
-
-@pytest.mark.parametrize(
-    ("pairs", "expected"),
-    [
-        ([], ()),
-        ([(5, 6), (1, 2)], ((1, 2), (5, 6))),
-        ([(1, 2), (3, 4)], ((1, 4),)),
-        ([(1, 2), (4, 5)], ((1, 2), (4, 5))),
-        ([(1, 5), (2, 3)], ((1, 5),)),
-        ([(1, 3), (3, 7), (9, 9)], ((1, 7), (9, 9))),
-    ],
-)
-def test_ranges_are_told_in_order_and_neighbours_as_one(
-    pairs: list[tuple[int, int]], expected: tuple[tuple[int, int], ...]
-) -> None:
-    assert merged(pairs) == expected
-
-
-@given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 8)).map(lambda pair: (pair[0], sum(pair))), max_size=12))
-def test_merged_ranges_cover_the_same_seqs_and_never_touch(pairs: list[tuple[int, int]]) -> None:
-    found = merged(pairs)
-    covered = [seq for first, last in found for seq in range(first, last + 1)]
-    assert covered == sorted({seq for first, last in pairs for seq in range(first, last + 1)})
-    assert all(one[1] + 1 < two[0] for one, two in pairwise(found))
 
 
 def test_ten_thousand_tiny_messages_are_taken_in_spans_within_the_limit() -> None:

@@ -94,6 +94,21 @@ async def test_what_was_read_before_a_message_was_replaced_is_not_written(servic
     assert "blue" in (await rows(database))[0]["held"]
 
 
+async def test_rows_that_an_earlier_message_s_replacement_deleted_meanwhile_leave_no_gap(
+    service: Service, database: Database
+) -> None:
+    for numbers in ((1, 2, 3), (4, 5)):
+        await service.append("s", *({"id": f"m-{n}", "role": "user", "content": f"number {n}"} for n in numbers))
+        if numbers[0] == 1:
+            await indexer(database).index(SESSION)
+    store = IndexStore(database)
+    last, read = await store.unindexed(SESSION, 10, tokens_max=1_000)
+    await service.client.put("/sessions/s/messages/m-2", json={"role": "user", "content": "blue"})
+    written = await store.add(SESSION, list(entries(read, last)))
+    await indexer(database).index(SESSION)
+    assert ([row["seq"] for row in await rows(database)], written) == ([1, 2, 3, 4, 5], 0)
+
+
 async def test_a_replaced_message_and_those_after_it_are_indexed_anew(service: Service, database: Database) -> None:
     await service.append("s", *({"id": f"m-{n}", "role": "user", "content": f"number {n}"} for n in (1, 2, 3)))
     await indexer(database).index(SESSION)

@@ -1,8 +1,10 @@
 """Recall over HTTP."""
 
+from base64 import b64encode
 from datetime import UTC, datetime
 from typing import Any
 
+import asyncpg
 import pytest
 
 from app.facts.store import FactStore
@@ -18,6 +20,12 @@ from tests.conftest import Service, StartService
 Json = dict[str, Any]
 
 
+LENGTHEN = """
+UPDATE messages SET parts =
+  (jsonb_build_array(jsonb_build_object('type', 'reasoning', 'text', repeat('x', 9_000_000))) || parts::jsonb)::json
+"""
+
+
 async def recall(service: Service, path: str, query: str, **asked: Any) -> list[Json]:
     answer = await service.client.post(f"/{path}/recall", json={"query": query} | asked)
     assert answer.status_code == 200, answer.text
@@ -25,7 +33,7 @@ async def recall(service: Service, path: str, query: str, **asked: Any) -> list[
     return hits
 
 
-def said(text: str, at: str = "2026-08-01T10:00:00Z", role: str = "user", **more: Any) -> Json:
+def said(text: str | list[Json], at: str = "2026-08-01T10:00:00Z", role: str = "user", **more: Any) -> Json:
     return {"role": role, "content": text, "created_at": at} | more
 
 
@@ -55,6 +63,18 @@ async def test_of_long_messages_that_are_not_indexed_only_the_newest_are_searche
         index = Indexer(store=IndexStore(service.app.state.database), config=IndexConfig())
         await index.index(session_id("default", "s"))
         assert {hit["from_seq"] for hit in await recall(service, "sessions/s", "apples")} == {1, 2}
+
+
+async def test_of_messages_that_are_not_indexed_16_mb_are_searched_however_few_tokens_they_have(
+    start_service: StartService, database_url: str
+) -> None:
+    """Reasoning counts no tokens: a search read up to 5,000 such messages, of a megabyte each, at once."""
+    async with start_service(recall={"index_look_seconds": 600}) as service:
+        await service.append("s", said("Red apples"), said("Green apples"), said("Old apples"))
+        connection = await asyncpg.connect(database_url)
+        await connection.execute(LENGTHEN)
+        await connection.close()
+        assert {hit["from_seq"] for hit in await recall(service, "sessions/s", "apples")} == {2, 3}
 
 
 async def test_nothing_is_found_where_nobody_said_it(service: Service) -> None:
@@ -265,6 +285,36 @@ async def test_tools_and_their_results_are_found_and_told_from_the_user(service:
     assert (best["from_seq"], best["trust"]) == (3, "tool")
 
 
+@pytest.mark.parametrize("indexed", [False, True])
+async def test_what_an_attached_document_says_is_found(start_service: StartService, *, indexed: bool) -> None:
+    document = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "The rent is 940."}}
+    notes = {"type": "file", "name": "a.md", "media_type": "text/markdown", "data": b64encode(b"A lighthouse").decode()}
+    async with start_service(recall={"index_look_seconds": 600}) as service:
+        await service.append("s", said("Look"), said([document, notes]))
+        if indexed:
+            index = Indexer(store=IndexStore(service.app.state.database), config=IndexConfig())
+            await index.index(session_id("default", "s"))
+        for query in ("rent", "lighthouse"):
+            (found, *_) = await recall(service, "sessions/s", query)
+            assert found["from_seq"] == 2
+            assert found["text"] == "(external) [file]\nThe rent is 940.\n(external) [file a.md]\nA lighthouse"
+            assert found["trust"] == "user"
+
+
+async def test_what_a_file_says_is_marked_once_as_not_its_sender_s_words(start_service: StartService) -> None:
+    file = {"type": "file", "name": "lease.txt", "content": "The rent is 940."}
+    words = {"type": "text", "text": "Check my rent"}
+    async with start_service(memory={"message_tokens": 20, "keep_last": 0, "retain_tokens": 0}) as service:
+        await service.append("s", said([words, file]), said([words, file], trust="external"))
+        await service.observe("s")
+        context = await service.context("s", query="rent", format="text")
+        by_seq = {hit["from_seq"]: hit["text"] for hit in await recall(service, "sessions/s", "rent")}
+
+    assert by_seq[1] == "Check my rent\n(external) [file lease.txt]\nThe rent is 940."
+    assert by_seq[2] == "Check my rent\n[file lease.txt]\nThe rent is 940."
+    assert "user: Check my rent\n  (external) [file lease.txt]" in context["payload"]["text"]
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -296,6 +346,20 @@ async def test_kinds_choose_what_is_looked_for(service: Service) -> None:
     (note, *_) = await recall(service, "sessions/s", "Porto", kinds=["observations"])
     assert (note["kind"], note["cites"], note["role"]) == ("observation", [1], None)
     assert await recall(service, "sessions/s", "Porto", kinds=["facts"]) == []
+
+
+async def test_the_newest_notes_are_searched_up_to_the_one_that_brings_their_texts_to_4_mb(
+    service: Service, database_url: str
+) -> None:
+    """Five hundred edited ones, of a quarter of a megabyte each, took most of a minute."""
+    for city in ("Porto", "Faro", "Braga"):
+        await service.append("s", said(f"My sister Ana moved to {city} in 2019 and works at the harbour."))
+        await service.client.post("/sessions/s/memory/observe", params={"wait_ms": 10_000})
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE observations SET text = repeat('x', 3_000_000)")
+    await connection.close()
+    notes = await recall(service, "sessions/s", "sister harbour", kinds=["observations"])
+    assert {hit["from_seq"] for hit in notes} == {2, 3}
 
 
 async def test_a_note_is_no_hit_beside_the_message_it_rests_on(service: Service) -> None:

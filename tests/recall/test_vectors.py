@@ -459,6 +459,20 @@ async def test_what_was_read_before_a_message_was_replaced_is_not_written(told: 
     assert await rows(told) == []
 
 
+async def test_vectors_that_an_earlier_message_s_replacement_deleted_meanwhile_leave_no_gap(
+    told: Service, vectorizing: Start
+) -> None:
+    store = VectorStore(told.app.state.database, "openai m")
+    await vectorizing(batch_messages=3).embed(SESSION)
+    read = await store.unembedded(SESSION, 10)
+    assert read is not None
+    await told.client.put("/sessions/s/messages/m-2", json={"role": "user", "content": "Other"})
+    await told.app.state.recall._indexer.index(SESSION)
+    assert await store.add(SESSION, read, [(1.0,)] * 2) == 0
+    await vectorizing().embed(SESSION)
+    assert [row["seq"] for row in await rows(told)] == [1, 2, 3, 4, 5]
+
+
 async def test_a_sweep_finds_what_was_left_wherever_it_begins(vectorizing: Start) -> None:
     left = vectorizing(sweep_sessions=1)
     while not left._asked:

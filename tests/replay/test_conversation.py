@@ -1,5 +1,6 @@
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.replay.conversation import MESSAGE_ID, Turn, read_conversation, turns_of
+from app.kit.names import MESSAGE_ID
+from app.replay.conversation import Turn, read_conversation, turns_of
 from app.replay.errors import ReplayError
 
 
@@ -159,4 +161,4 @@ def test_a_message_loses_nothing_but_the_data_sets_bookkeeping(row: dict[str, An
 
     kept = {name: value for name, value in row.items() if name not in {"conversation", "session", "turn_id", "speaker"}}
     assert kept.items() <= turn.message.items()
-    assert "id" in row or MESSAGE_ID.fullmatch(turn.message["id"])
+    assert "id" in row or re.fullmatch(MESSAGE_ID, turn.message["id"])

@@ -1,5 +1,6 @@
 """What a message costs (memory-rules.md section 1)."""
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.kit.tokens import text_tokens
 from app.sessions.counting import FILE_TOKENS, IMAGE_TOKENS, message_tokens, part_tokens
+from app.sessions.files import file_content
 from app.sessions.model import Part
 from app.sessions.wire import normalise
 
@@ -20,6 +22,10 @@ JSON = st.recursive(
         | st.dictionaries(st.sampled_from(["type", "text", "output", "content", "tokens", "data", "width", "x"]), inner)
     ),
 )
+
+
+def encoded(text: str) -> str:
+    return b64encode(text.encode()).decode()
 
 
 def test_a_message_costs_its_parts_and_four() -> None:
@@ -57,6 +63,35 @@ def test_reasoning_counts_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("fields", "content"),
+    [
+        ({"data": encoded("naïve — 42"), "media_type": "text/plain"}, "naïve — 42"),
+        ({"data": encoded("ab?>").replace("/", "_").replace("+", "-").rstrip("="), "media_type": "text/csv"}, "ab?>"),
+        ({"data": encoded("\ufeffa,b"), "media_type": "TEXT/CSV; charset=utf-8"}, "a,b"),
+        ({"data": encoded('{"a": 1}'), "media_type": "application/vnd.api+json"}, '{"a": 1}'),
+        ({"data": encoded("a"), "media_type": "text/plain", "content": "b"}, "b"),
+        ({"data": encoded("a"), "media_type": "application/pdf"}, None),
+        ({"data": encoded("a"), "media_type": ["text/plain"]}, None),
+        ({"data": encoded("a")}, None),
+        ({"data": {"a": 1}, "media_type": "text/plain"}, None),
+        ({"data": b64encode(b"\xff\xfe").decode(), "media_type": "text/plain"}, None),
+        ({"data": encoded("a\0b"), "media_type": "text/plain"}, None),
+        ({"data": "a", "media_type": "text/plain"}, None),
+        ({"data": "é", "media_type": "text/plain"}, None),
+        ({"data": "YWI=" + encoded("more"), "media_type": "text/plain"}, None),
+        ({"data": "YW%Jj", "media_type": "text/plain"}, None),
+        ({"data": " YW\nJj ", "media_type": "text/plain"}, "abc"),
+        ({"type": "image", "data": encoded("<svg/>"), "media_type": "image/svg+xml"}, None),
+        ({"url": "data:text/csv;charset=utf-8;base64," + encoded("a,b")}, "a,b"),
+        ({"url": "data:application/pdf;base64," + encoded("a,b"), "media_type": "text/plain"}, None),
+        ({"url": "data:text/plain,abc"}, None),
+    ],
+)
+def test_a_file_says_its_content_or_its_bytes_if_they_are_text(fields: dict[str, Any], content: str | None) -> None:
+    assert file_content({"type": "file", **fields}) == content
+
+
+@pytest.mark.parametrize(
     ("part", "tokens"),
     [
         ({"type": "image", "url": "u"}, IMAGE_TOKENS),
@@ -70,6 +105,8 @@ def test_reasoning_counts_nothing() -> None:
         ({"type": "image", "data": "A" * 4_000_000}, 1_600),
         ({"type": "file", "file_id": "f"}, FILE_TOKENS),
         ({"type": "file", "data": "A" * 120_000}, 3_000),
+        ({"type": "file", "url": "data:application/pdf;base64," + "A" * 120_000}, 3_000),
+        ({"type": "file", "data": encoded(LONG), "media_type": "text/markdown"}, text_tokens(LONG)),
         ({"type": "file", "content": LONG}, text_tokens(LONG)),
         ({"type": "file", "content": [{"type": "text", "text": LONG}]}, text_tokens(LONG)),
     ],

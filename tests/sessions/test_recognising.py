@@ -1,9 +1,10 @@
 """What is the same as a stored message but for its shape, or for what was redacted of it."""
 
 import json
+from base64 import b64encode
 from datetime import UTC, datetime
-from itertools import permutations
-from typing import Any
+from itertools import permutations, product
+from typing import Any, TypedDict
 
 import pytest
 from anthropic.types.beta import BetaContentBlock
@@ -95,33 +96,74 @@ def test_what_was_redacted_may_be_sent_again_in_another_shape() -> None:
     assert not is_said_again({"role": "model", "parts": [signed | {"text": "It was Ultra."}]}, old)
 
 
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_redacted_text_that_came_as_bytes_may_be_sent_again(*, nested: bool, linked: bool) -> None:
+    """After redaction was switched off."""
+
+    def attached(words: str) -> dict[str, Any]:
+        data = b64encode(words.encode()).decode()
+        file = {"type": "file", "media_type": "text/plain", "data": data}
+        if linked:
+            file = {"type": "file", "url": f"data:text/plain;base64,{data}"}
+        if nested:
+            return {"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "c1", "output": [file]}]}
+        return {"role": "user", "content": [file]}
+
+    old = read(attached("It is Ultra-1."), lambda text: text.replace("Ultra", MARK))
+
+    assert is_said_again(attached("It is Ultra-1."), old)
+    assert not is_said_again(attached("It was Ultra-1."), old)
+    assert not is_said_again(attached("It is Ultra+1."), old)
+
+
+class Options(TypedDict):
+    exclude_none: bool
+    by_alias: bool
+
+
 BLOCKS_OF_ANTHROPIC: TypeAdapter[list[BetaContentBlock]] = TypeAdapter(list[BetaContentBlock])
 ITEM_OF_OPENAI: TypeAdapter[ResponseOutputItem] = TypeAdapter(ResponseOutputItem)
 
 
-def dumped(message: dict[str, Any], *, exclude_none: bool) -> dict[str, Any] | None:
+def dumped(message: dict[str, Any], options: Options) -> dict[str, Any] | None:
     """A message as the SDK of its provider dumps it; None if it is none of a model's."""
     try:
         if "parts" in message:
-            return Content.model_validate(message).model_dump(mode="json", exclude_none=exclude_none)
+            return Content.model_validate(message).model_dump(mode="json", **options)
         if "content" in message and message.get("type") != "message":
             blocks = BLOCKS_OF_ANTHROPIC.validate_python(message["content"])
-            content = BLOCKS_OF_ANTHROPIC.dump_python(blocks, mode="json", exclude_none=exclude_none)
-            return {**message, "content": content}
+            return {**message, "content": BLOCKS_OF_ANTHROPIC.dump_python(blocks, mode="json", **options)}
         read_item = ITEM_OF_OPENAI.validate_python(message)
     except ValidationError:
         return None
-    item: dict[str, Any] = ITEM_OF_OPENAI.dump_python(read_item, mode="json", by_alias=True, exclude_none=exclude_none)
+    item: dict[str, Any] = ITEM_OF_OPENAI.dump_python(read_item, mode="json", **options)
     return item
 
 
+GEMINI_WITH_MORE = {
+    "role": "model",
+    "parts": [
+        {"functionCall": {"name": "f", "args": {"aB": 1}, "willContinue": True}},
+        {
+            "fileData": {"fileUri": "https://example.com/a.mp4", "mimeType": "video/mp4"},
+            "mediaResolution": {"level": "MEDIA_RESOLUTION_HIGH", "numTokens": 280},
+            "videoMetadata": {"startOffset": "1s"},
+        },
+    ],
+}
+
+
 @pytest.mark.parametrize(
-    "message", [one for table in (BLOCKS, ITEMS, PARTS) for messages in table.values() for one in messages], ids=str
+    "message",
+    [*(one for table in (BLOCKS, ITEMS, PARTS) for messages in table.values() for one in messages), GEMINI_WITH_MORE],
+    ids=str,
 )
 def test_whatever_options_an_sdk_dumps_a_message_with_it_is_the_same(message: dict[str, Any]) -> None:
-    """A field that one version or option leaves out and another has as null says nothing, also of a hosted tool."""
-    forms = (message, dumped(message, exclude_none=False), dumped(message, exclude_none=True))
-    for one, other in permutations((form for form in forms if form is not None), 2):
+    """A field may be null or left out, and have the API's name or that of Python code, also of a hosted tool."""
+    options = (Options(exclude_none=bare, by_alias=api) for bare, api in product((False, True), repeat=2))
+    dumps = (dumped(message, each) for each in options)
+    for one, other in permutations([message, *(form for form in dumps if form is not None)], 2):
         assert is_said_again(other, read(one))
 
 

@@ -1,11 +1,13 @@
 """What is redacted of a message that goes back to its provider."""
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
 
 from app.context.compile import compile_context
 from app.context.model import Format
+from app.sessions.files import file_content
 from app.sessions.redacting import redacted_parts
 from app.sessions.wire import normalise
 from tests.context.building import ask, assistant, log_of, result, snapshot, tool, user
@@ -26,6 +28,26 @@ def shown(said: dict[str, Any], secret: str) -> Any:
 
 def called(**fields: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": [FUNCTION], **fields}
+
+
+def test_a_text_that_is_attached_as_bytes_is_redacted_too() -> None:
+    def redact(text: str) -> str:
+        return text.replace("Ultra", "[redacted: hook]")
+
+    secret, harmless, picture = (
+        {"type": "file", "data": b64encode(said).decode(), "media_type": media_type}
+        for said, media_type in (
+            (b"It is Ultra.", "text/plain"),
+            (b"It is Enigma.", "text/plain"),
+            (b"Ultra", "application/pdf"),
+        )
+    )
+    result = {"type": "tool_result", "tool_call_id": "c1", "output": [secret]}
+    redacted = redacted_parts([secret, harmless, picture, result], redact)
+    assert file_content(redacted[0]) == file_content(redacted[3]["output"][0]) == "It is [redacted: hook]."
+    assert redacted[1:3] == (harmless, picture)
+    (linked,) = redacted_parts([{"type": "file", "url": f"data:text/plain;base64,{secret['data']}"}], redact)
+    assert linked == {"type": "file", "url": f"data:text/plain;base64,{b64encode(b'It is [redacted: hook].').decode()}"}
 
 
 @pytest.mark.parametrize("signed", [{"thinking_blocks": [THOUGHT]}, {"reasoning_details": [SEALED, STEP]}])

@@ -1,18 +1,24 @@
 """A message that no observation holds yet is replaced over HTTP (api.md, Messages)."""
 
+import json
+from datetime import timedelta
 from typing import Any
 
 import asyncpg
 import httpx2 as httpx
 import pytest
 
+from app.sessions.store import session_id
 from tests.conftest import Service, StartService
 from tests.sessions.test_routes import said
 from tests.test_problems import assert_problem
 
 MESSAGES = "/sessions/s1/messages"
 LONG = "The invoice of May over 420 euros was paid in Porto. " * 20
-CALL = {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name": "search", "arguments": {}}]}
+CALL: dict[str, Any] = {
+    "role": "assistant",
+    "content": [{"type": "tool_call", "id": "c1", "name": "search", "arguments": {}}],
+}
 
 
 async def put(service: Service, name: str, body: dict[str, Any]) -> httpx.Response:
@@ -75,6 +81,19 @@ async def test_replacing_with_the_same_is_answered_the_same(service: Service) ->
     assert await replaced(service, "a", said("two", id="a")) == first
 
 
+@pytest.mark.parametrize("other", [True, 1.0])
+async def test_a_value_that_python_calls_equal_is_another(service: Service, other: Any) -> None:
+    def turn(paid: Any, final: Any) -> dict[str, Any]:
+        call = CALL["content"][0] | {"arguments": {"paid": paid}}
+        return {"role": "assistant", "content": [call], "metadata": {"final": final}}
+
+    await service.append("s1", turn(1, 1) | {"id": "a"})
+    for paid, final in ((1, other), (other, other)):
+        answer = await replaced(service, "a", turn(paid, final))
+        told = [answer["content"][0]["arguments"]["paid"], answer["metadata"]["final"]]
+        assert json.dumps(told) == json.dumps([paid, final])
+
+
 TOLD = {"name": "ann", "metadata": {"final": True}, "created_at": "2026-08-01T10:00:00Z", "trust": "external"}
 
 
@@ -89,6 +108,17 @@ async def test_what_is_sent_again_after_a_lost_answer_is_answered_as_stored_thou
     again = [await replaced(service, name, turn) for name, turn in turns.items()]
     assert again[0]["sealed"]
     assert again == (await service.get(MESSAGES))["items"]
+
+
+async def test_what_is_sealed_may_be_sent_again_as_another_version_of_an_sdk_dumps_it(service: Service) -> None:
+    turn = {"role": "model", "parts": [{"text": LONG, "thoughtSignature": "-_8="}]}
+    other = {"role": "model", "parts": [{"text": LONG, "thought_signature": "+/8", "thought": None}]}
+    await service.append("s1", turn | {"id": "a"}, said("new"))
+    await service.observe("s1")
+    stored = await service.get(f"{MESSAGES}/a")
+    assert stored["sealed"]
+    assert await replaced(service, "a", other) == stored
+    assert_problem(await put(service, "a", other | {"metadata": {"final": True}}), 409, "message-sealed")
 
 
 @pytest.mark.parametrize(
@@ -199,6 +229,36 @@ async def test_what_an_error_quoted_of_a_replaced_message_is_told_no_more(servic
     await replaced(service, "m-1", said("It was another."))
     assert quoted["message"] == LONG
     assert (await service.memory("s1"))["last_error"] == quoted | {"message": ""}
+
+
+@pytest.mark.parametrize(("column", "kept"), [("rejected_output", None), ("error", "failed")])
+async def test_what_was_refused_before_it_came_or_of_another_session_stays(
+    service: Service, database_url: str, column: str, kept: str | None
+) -> None:
+    """Of the runs only the last of s1 came after the message that is replaced."""
+    for text in ("The first", "The second", "The third"):
+        await service.append("s1", said(f"{text} is this one: {LONG}"), said("Fine."))
+        await service.observe("s1")
+    await service.append("s1", said("It was one.", id="m-1"))
+    connection = await asyncpg.connect(database_url)
+    later = "at = now() + interval '1 minute'"
+    await connection.execute(
+        f"UPDATE runs SET {later} WHERE id = (SELECT max(id) FROM runs)"  # noqa: S608 - our own text
+    )
+    await service.append("s2", said(LONG), said("Fine."))
+    await service.observe("s2")
+    await connection.execute(f"UPDATE runs SET {column} = 'failed: It was one.'")  # noqa: S608 - our own text
+    error = "jsonb_build_object('at', now() + $2, 'step', 'observe', 'kind', 'failed', 'message', 'It was one.')"
+    for key, since in (("s1", timedelta(days=-1)), ("s2", timedelta(days=1))):
+        statement = f"UPDATE memories SET attempts = 1, due_at = now() + interval '1 hour', last_error = {error}"  # noqa: S608
+        await connection.execute(f"{statement} WHERE id = $1", session_id("default", key), since)
+    await connection.close()
+    await replaced(service, "m-1", said("It was another."))
+    runs = {key: (await service.get(f"/sessions/{key}/memory/runs"))["items"] for key in ("s1", "s2")}
+    left = {key: [run[column] for run in found] for key, found in runs.items()}
+    assert left == {"s1": [kept, *2 * ["failed: It was one."]], "s2": ["failed: It was one."]}
+    for key in ("s1", "s2"):
+        assert (await service.memory(key))["last_error"]["message"] == "It was one."
 
 
 async def test_what_a_message_that_shrinks_took_of_a_budget_is_free_again(service: Service) -> None:

@@ -498,6 +498,21 @@ async def test_messages_and_requests_have_a_size_limit_each(start_service: Start
         assert len(await stored(service)) == 1
 
 
+async def test_a_message_that_would_be_many_times_as_large_in_neutral_parts_is_refused(service: Service) -> None:
+    """A megabyte of empty texts in an item with a long id was stored, and shown in each context, as 79 megabytes."""
+    item = {"type": "message", "role": "assistant", "id": f"msg_{'a' * 190}"}
+    few, many = (item | {"content": [{"type": "output_text", "text": "So."}, *[""] * count]} for count in (200, 2_000))
+
+    for answer in (
+        await post(service, few | {"id": "msg_1"}, many),
+        await service.client.post("/sessions/s1/context", json={"incoming": [few | {"id": "msg_1"}, many]}),
+    ):
+        [error] = assert_problem(answer, 413, "message-too-large")["errors"]
+        assert error["pointer"] in {"/messages/1", "/incoming/1"}
+        assert "over 4 times as large: send fewer and larger ones" in error["detail"]
+    assert (await post(service, few)).status_code == 201
+
+
 async def chunks(size: int) -> Any:
     """A body that does not declare its length."""
     for _ in range(size // 1_000):
@@ -608,6 +623,17 @@ async def test_messages_are_filtered(service: Service) -> None:
         assert [message["seq"] for message in await stored(service, **parameters)] == seqs, parameters
 
 
+async def test_to_find_a_tool_no_message_is_parsed_that_calls_none(service: Service, database_url: str) -> None:
+    """The results that tools gave may be a megabyte each, and a page may look at ten thousand messages."""
+    await fill(service)
+    connection = await asyncpg.connect(database_url)
+    unparsed = """UPDATE messages SET parts = '[{"type": "text", "text": "\\u0000"}]' WHERE kind <> 'tool_call'"""
+    assert await connection.execute(unparsed) == "UPDATE 9"  # with what json holds, and jsonb refuses
+    await connection.close()
+
+    assert [message["seq"] for message in await stored(service, tool="search")] == [5]
+
+
 async def pages(service: Service, **parameters: Any) -> list[list[int]]:
     """The seqs of one page after the other."""
     found: list[list[int]] = []
@@ -691,6 +717,12 @@ async def test_metadata_is_bounded_as_a_whole(start_service: StartService, path:
         answer = await put(json={"metadata": {"b": "x" * 200}})
         assert assert_problem(answer, 413, "metadata-too-large")["errors"][0]["pointer"] == "/metadata"
         assert (await put(json={"metadata": {"a": None, "b": "x" * 200}})).json()["metadata"] == {"b": "x" * 200}
+
+
+@pytest.mark.parametrize("path", ["/sessions/s1", "/resources/r1"])
+async def test_no_more_keys_are_unset_than_metadata_can_have(service: Service, path: str) -> None:
+    unset = {"metadata": {f"k{number}": None for number in range(3_000)}}
+    assert_problem(await service.client.put(path, json=unset), 413, "metadata-too-large")
 
 
 @pytest.mark.parametrize("path", ["/sessions/s1", "/resources/user-1"])

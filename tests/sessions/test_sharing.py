@@ -256,6 +256,21 @@ async def test_what_is_said_while_a_session_leaves_its_memory_and_comes_back_is_
         laws.log_is_whole(found)
 
 
+async def test_a_config_given_while_the_session_is_deleted_does_not_bring_its_resource_back(
+    service: Service, database_url: str
+) -> None:
+    await share(service, "one")
+    deleting = service.app.state.deleting
+    async with opened(database_url) as (database, looking):
+        async with database.tx() as tx:
+            await deleting.forget(tx, await lock_resource(tx, "default", "ana"))
+            giving = asyncio.create_task(service.client.put("/sessions/one", json={"config": {"keep_last": 3}}))
+            await waiting(looking, 1)
+        answer = await giving
+    assert (answer.status_code, answer.json()["resource_id"], answer.json()["config"]) == (201, None, {"keep_last": 3})
+    assert (await service.client.get("/resources/ana")).status_code == 404
+
+
 OF_A_MEMORY = ("memory_versions", "session_cursors", "observations", "reflections", "runs", "spending")
 
 

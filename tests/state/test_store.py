@@ -27,8 +27,8 @@ async def database(database_url: str) -> Any:
 
 @pytest.fixture
 def service(database: Database) -> StateService:
-    held = ArtifactService(ArtifactStore(database), ArtifactConfig()).held
-    return StateService(database=database, store=StateStore(database), config=StateConfig(), held_artifacts=held)
+    refusals = ArtifactService(ArtifactStore(database), ArtifactConfig()).refusals
+    return StateService(database=database, store=StateStore(database), config=StateConfig(), artifact_refusals=refusals)
 
 
 async def a_session(database: Database, tenant: str, key: str, resource_id: str) -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.state.templates import NAME_CHARS_MAX, RenderedTooLarge, Scope, read, render
+from app.state.templates import NAME_CHARS_MAX, RenderedTooLarge, Scope, names_of, read, render
+from tests.steps import steps
 
 VALUES: dict[str, Any] = {
     "name": "Ana",
@@ -154,6 +155,16 @@ def test_a_placeholder_knows_its_scope_its_path_and_its_place() -> None:
 )
 def test_braces_without_a_pair_are_told_by_their_position(text: str, unpaired: tuple[int, ...]) -> None:
     assert read(text).unpaired == unpaired
+
+
+def test_a_brace_takes_few_steps_to_read() -> None:
+    """There may be eight million in one request: reading them took most of a minute."""
+    assert steps(lambda: read("{ }" * 1_000)) < 10 * 2_000
+
+
+def test_a_name_that_stands_in_a_text_again_and_again_is_parsed_once() -> None:
+    assert names_of(["{user:name} {name|x}"] * 2)[Scope.USER] == ["user:name"]
+    assert steps(lambda: names_of(["{user:name|x}" * 1_000])) < 5 * 1_000
 
 
 def test_a_text_may_grow_to_the_limit_and_no_further() -> None:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
@@ -20,15 +21,19 @@ from app.kit.errors import Unavailable
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.settings import Settings
+from app.transfer import store
 from app.transfer.checking import checked
 from app.transfer.errors import TransferError
 from app.transfer.exporting import Exporting
 from app.transfer.importing import Importing, read
 from app.transfer.lines import CORRECTIONS, TABLES
+from app.transfer.rows import check_columns
 from tests.conftest import Service, StartService
 from tests.diagnostics.test_events import BEGINNING, listening, until
 from tests.fuzz import laws
+from tests.journeys import looks
 from tests.journeys.processes import PROJECT, surroundings
+from tests.journeys.test_broken_off import EXPORTING, THERE
 from tests.memory.changing.test_retaining import after
 from tests.model_replies import PromptKind
 from tests.model_server import ModelServer
@@ -369,6 +374,22 @@ def long_ago(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+async def test_two_imports_at_once_set_no_sequence_back(service: Service) -> None:
+    """Ids would be drawn that notes of the same memory have."""
+    database: Database = service.app.state.database
+    drawn = "SELECT nextval(pg_get_serial_sequence('observations', 'id'))"
+    high = await database.fetchval(drawn) + 1_000
+    async with database.tx() as other:
+        async with database.tx() as first:
+            await store.end(first, session_id("default", "s1"), {"observations": high})
+            ending = asyncio.create_task(store.end(other, session_id("default", "s2"), {"observations": high - 500}))
+            while not ending.done() and not await first.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                pass  # until it waits for the first one
+            assert not ending.done()
+        await ending
+    assert await database.fetchval(drawn) == high + 1
+
+
 async def test_an_imported_session_is_silent_since_it_came_and_its_conversation_began_when_it_did(
     start_service: StartService, tmp_path: Path
 ) -> None:
@@ -594,6 +615,12 @@ async def test_a_row_that_the_service_could_not_read_is_refused_by_its_line_and_
     await bring(service, tmp_path / "s1.ndjson", "s2")
 
 
+def test_a_note_that_ends_before_it_begins_is_refused_by_its_own_columns() -> None:
+    note = {"status": "active", "items": [], "covers": [], "from_seq": 5, "to_seq": 4, "born_version": 1}
+    with pytest.raises(ValueError, match=r"^to_seq: it is before from_seq$"):
+        check_columns("observations", note, dict.fromkeys(note, ""))
+
+
 async def test_notes_without_their_memory_are_refused_and_need_not_tell_its_id(
     service: Service, tmp_path: Path
 ) -> None:
@@ -667,7 +694,7 @@ ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256"
 @pytest.mark.parametrize(
     ("lines", "wrong"),
     [
-        ([], "line 0"),
+        ([], "the file is empty"),
         ([HEADER | {"schema": 2}], "line 1: not the header"),
         ([HEADER | {"scope": "resource"}], "line 1: not the header"),
         ([HEADER, SESSION, SAID], "line 3: the file was cut off"),
@@ -738,13 +765,13 @@ async def test_the_commands_write_a_file_and_make_a_session_of_it(
     settings, path = Settings(database_url=database_url), tmp_path / "s1.ndjson"
     out = partial(transferring.export_session, settings, tenant="default", path=path)
     back = partial(transferring.import_session, settings, tenant="default", path=path)
-    lines = await asyncio.to_thread(out, key="s1")
+    await asyncio.to_thread(out, key="s1")
     rows = await asyncio.to_thread(back, key="s2")
     with pytest.raises(TransferError, match="'s2' exists already"):
         await asyncio.to_thread(back, key="s2")
     with pytest.raises(TransferError, match="there is no session"):
         await asyncio.to_thread(out, key="s3")
-    assert (lines, rows) == (6, 4)
+    assert rows == 4
     assert (await service.get("/sessions/s2/messages"))["items"][1]["content"][0]["text"] == "Goodbye"
     assert os.listdir(tmp_path) == [path.name]  # noqa: PTH208 - no folder is read here for long
     assert "importing s2" in capsys.readouterr().err
@@ -768,6 +795,26 @@ async def test_an_export_to_a_pipe_is_written_into_it_and_leaves_it_where_it_is(
     assert told(read.decode())[-1]["type"] == "end"
     assert pipe.is_fifo()
     assert os.listdir(tmp_path) == [pipe.name]  # noqa: PTH208 - no folder is read here for long
+
+
+async def test_an_export_to_a_pipe_that_nobody_reads_from_waits_as_long_as_is_set(
+    service: Service, database_url: str, tmp_path: Path
+) -> None:
+    await service.append("s1", *[said("a" * 50_000) for _ in range(4)])  # more than a pipe holds
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    settings = Settings.model_validate({"database_url": database_url, "export": {"stall_seconds": 1}})
+    export = partial(transferring.export_session, settings, tenant="default", key="s1", path=pipe)
+    exporting = asyncio.create_task(asyncio.to_thread(export))
+    watching = await asyncpg.connect(database_url)
+    with await asyncio.to_thread(pipe.open, "rb") as reading:
+        process = await looks.until(lambda: watching.fetchval(EXPORTING), bool)
+        await looks.until(lambda: watching.fetchval(THERE, process), (0).__eq__, seconds=30)  # the default waits 60
+        read = reading.read()
+    await watching.close()
+    with pytest.raises(TransferError, match=r"took nothing for 1 s \(DAYBOOK_EXPORT__STALL_SECONDS\)"):
+        await exporting
+    assert b'"type":"end"' not in read
 
 
 async def test_an_export_to_a_link_is_written_where_it_leads(

@@ -193,12 +193,22 @@ export function Text({ children, ...more }) {
   return html`<pre ref=${place} ...${more}>${children}</pre>`;
 }
 
+const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"]; // media types that every browser draws
+
 function partText(part) {
   if (part.type === "text") return part.text;
   if (part.type === "reasoning") return part.text || "(reasoning)";
   if (part.type === "tool_call") return `${part.name}(${JSON.stringify(part.arguments)})`;
   if (part.type === "tool_result") return typeof part.output === "string" ? part.output : JSON.stringify(part.output);
-  return `(${part.type})`;
+  const label = `[${[part.type, part.name ?? part.url ?? part.media_type].filter(Boolean).join(": ")}]`;
+  if (part.content == null) return label;
+  return `${label}\n${typeof part.content === "string" ? part.content : JSON.stringify(part.content)}`;
+}
+
+function Part({ part }) {
+  if (part.type !== "image" || !part.data || !PICTURES.includes(part.media_type)) return html`<${Text}>${partText(part)}<//>`;
+  const base64 = part.data.replaceAll("-", "+").replaceAll("_", "/");
+  return html`<img class="picture" alt=${part.name ?? "image"} src=${`data:${part.media_type};base64,${base64}`}/>`;
 }
 
 export const Message = ({ message, marked }) => html`
@@ -211,5 +221,5 @@ export const Message = ({ message, marked }) => html`
       ${message.erased_at ? html`<span class="tag" title=${`Erased ${when(message.erased_at)}`}>erased</span>`
         : message.sealed && html`<span class="tag" title="An observation covers it">sealed</span>`}
       <span class="right">${count.format(message.tokens)} tokens · ${when(message.created_at)}</span></div>
-    ${message.content.map((part) => html`<${Text}>${partText(part)}<//>`)}
+    ${message.content.map((part) => html`<${Part} part=${part}/>`)}
   </li>`;

@@ -7,6 +7,7 @@ from app.context.rendering.anthropic_shapes import TRANSFORMATIONS
 from app.context.rendering.parts import IMAGE_TYPES, is_shown, media, own_file_id, visible
 from app.context.rendering.shape import fitting
 from app.context.rendering.thread import Item
+from app.sessions.files import file_content
 from app.sessions.model import Part, PartType, text_part
 
 DOCUMENT_TYPES = frozenset({"application/pdf"})
@@ -31,12 +32,12 @@ def media_block(part: Part) -> Item | None:
 
 
 def _source(part: Part, types: Collection[str]) -> Item | None:
-    """The block's source: base64 data, the part's own text, a web address, or a file in Anthropic's store."""
+    """The block's source: base64 data, what the file says, a web address, or a file in Anthropic's store."""
     media_type, url, data = media(part)
     if data and media_type in types:
         return {"type": "base64", "media_type": media_type, "data": data}
-    if part["type"] == PartType.FILE and part.get("content") is not None:
-        return _said_source(part["content"])
+    if part["type"] == PartType.FILE and (content := file_content(part)) is not None:
+        return _said_source(content)
     if url and url.startswith(WEB) and media_type in {"", *types}:
         return {"type": "url", "url": url}
     file_id = own_file_id(part, FILE_ID)

@@ -5,7 +5,6 @@ shown depends only on the turns before it, never on later ones: so a longer log 
 shorter one. The price: a result that comes after its call was closed is shown as text.
 """
 
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from app.context.rendering.own import OF_CALLS
 from app.context.rendering.parts import late_result, visible
 from app.context.wording import NO_RESULT
 from app.sessions.model import Part, PartType, Role
-from app.sessions.wire.gemini import tool_of
+from app.sessions.open_calls import OpenCalls
 
 
 class Said(NamedTuple):
@@ -25,60 +24,11 @@ class Said(NamedTuple):
     parts: list[Part]
 
 
-class _Call(NamedTuple):
-    """An open call: its id as stored and as shown, its tool, and the number of its turn."""
-
-    stored: str
-    shown: str
-    name: str
-    turn: int
-
-
-class _Open:
-    """The calls without a result, in order, indexed by id and by tool.
-
-    If an id is used again, the calls of the newest turn count, as in ``app/sessions/open_calls.py``.
-    """
-
-    def __init__(self) -> None:
-        self._calls: dict[int, _Call] = {}
-        self._by_id: dict[str, deque[int]] = defaultdict(deque)  # closed calls included
-        self._by_name: dict[str, deque[int]] = defaultdict(deque)
-        self._number = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._calls)
-
-    def add(self, call: _Call) -> None:
-        self._number += 1
-        former = self._by_id[call.stored]
-        last = self._calls.get(former[-1]) if former and tool_of(call.stored) is None else None
-        if last and last.turn != call.turn:
-            former.clear()
-        self._calls[self._number] = call
-        self._by_id[call.stored].append(self._number)
-        self._by_name[call.name].append(self._number)
-
-    def take(self, call_id: str, *, name: str | None) -> _Call | None:
-        """Remove and answer the first with the id, or else of the tool."""
-        return self._first(self._by_id.get(call_id)) or (name and self._first(self._by_name.get(name))) or None
-
-    def take_all(self) -> list[_Call]:
-        calls = list(self._calls.values())
-        self._calls.clear()
-        return calls
-
-    def _first(self, numbers: deque[int] | None) -> _Call | None:
-        while numbers:
-            if found := self._calls.pop(numbers.popleft(), None):
-                return found
-        return None
-
-
 class Pairing:
     def __init__(self, *, visible: Callable[[Part], bool] = visible) -> None:
         self._visible = visible
-        self._open = _Open()
+        self._calls: OpenCalls[str] = OpenCalls()  # the id under which each is shown
+        self._open: dict[str, None] = {}  # ids shown of all calls without a result, in order
         self._answered = False  # results of the open calls came: the assistant's message is over
         self._turn = 0
         self._erased = False  # some of these results were erased, with their calls' ids
@@ -123,7 +73,8 @@ class Pairing:
         matched: list[Part] = []
         late: list[Part] = []
         for part in parts:
-            if shown := self._taken(part["tool_call_id"]):
+            if shown := self._calls.answered(part):
+                del self._open[shown]
                 matched.append({**part, "tool_call_id": shown})
             else:
                 late.append(late_result(part))
@@ -138,22 +89,15 @@ class Pairing:
             yield Said(Role.TOOL, self._closing())
         yield Said(Role.USER if role is Role.TOOL else role, [self._numbered(part) for part in parts])
 
-    def _taken(self, call_id: str) -> str | None:
-        """The id under which this result's call is shown; None if no such call waits."""
-        tool = tool_of(call_id)  # of a result without an id, which Gemini allows
-        found = self._open.take(call_id, name=tool)
-        return found and found.shown
-
     def _closes(self, role: Role, parts: list[Part]) -> bool:
         """Whether these parts end the open calls: they are more than further calls of the same assistant message."""
         more_calls = all(part["type"] in OF_CALLS for part in parts)
         return role is not Role.ASSISTANT or self._answered or not more_calls
 
     def _closing(self) -> list[Part]:
-        return [
-            {"type": PartType.TOOL_RESULT, "tool_call_id": call.shown, "output": NO_RESULT}
-            for call in self._open.take_all()
-        ]
+        closed, self._open = self._open, {}
+        self._calls.clear()
+        return [{"type": PartType.TOOL_RESULT, "tool_call_id": shown, "output": NO_RESULT} for shown in closed]
 
     def _numbered(self, part: Part) -> Part:
         """The part, a call with a unique id: some agents use the same id in every turn, which providers refuse."""
@@ -166,7 +110,8 @@ class Pairing:
         self._used.add(shown)
         self._counts[part["id"]] = count
         self._erased = self._erased and bool(self._open)
-        self._open.add(_Call(part["id"], shown, tool_of(part["id"]) or part["name"], self._turn))
+        self._calls.called(part, shown, message=self._turn)
+        self._open[shown] = None
         self._answered = False
         return part if shown == part["id"] else {**part, "id": shown}
 

@@ -8,6 +8,7 @@ from app.context.model import Block, Turn
 from app.context.wording import SPEAKER
 from app.kit.json import as_text, loads
 from app.kit.patterns import lazy_pattern
+from app.sessions.files import file_content
 from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire import first_flaw
 
@@ -128,7 +129,7 @@ def stand_in(part: Part) -> str:
         return str(part["text"])
     name = part.get("name") or part.get("media_type")
     label = f"[{part['type']}: {name}]" if name else f"[{part['type']}]"
-    content = part.get("content")
+    content = file_content(part)
     return label if content is None else f"{label}\n{output_text(content)}"
 
 

@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo
 
 from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid, Unavailable
-from app.kit.tokens import text_tokens
 from app.memory import locking_store
 from app.memory.changing import summary_store
 from app.memory.changing.summary import Summary, new_summary
@@ -24,8 +23,9 @@ from app.memory.cursor_store import advance_cursor
 from app.memory.errors import AlreadyCompacted
 from app.memory.extractive.observer import observations
 from app.memory.log import render
-from app.memory.model import ObserverInput, Ranges
+from app.memory.model import ObserverInput
 from app.memory.parsing import parse
+from app.memory.ranges import Ranges
 from app.memory.records import Hints, Locked
 from app.memory.redacting import redacted_messages
 from app.memory.rules import EXTRACT_TOKENS_MAX
@@ -38,6 +38,7 @@ from app.sessions.store import session_id
 Condensed: TypeAlias = tuple[tuple[Part, ...], str]
 """What a summary is made of: the parts of the former summary, and the lines of messages that no note tells."""
 
+CONDENSED_BYTES_MAX = 16 * 1024 * 1024  # of messages that no note tells: reasoning counts no tokens
 TRIES = 5  # in case a message is replaced while it is condensed, or one more is observed
 
 
@@ -141,13 +142,14 @@ class Compacting:
         Raises Invalid if these are too many to be condensed without a model.
         """
         if leaving.tokens > EXTRACT_TOKENS_MAX:
-            detail = f"{leaving.tokens} tokens are in no note yet; over {EXTRACT_TOKENS_MAX}, send a summary yourself"
-            raise Invalid.naming(FieldError("/summary", detail))
-        found = [
-            message
-            for first, last in leaving.untold
-            for message in await summary_store.observable(tx, locked.session_id, from_seq=first, to_seq=last)
-        ]
+            raise _too_much(f"{leaving.tokens} tokens", EXTRACT_TOKENS_MAX)
+        found: list[Message] = []
+        for first, last in leaving.untold:  # one range at most
+            span = {"from_seq": first, "to_seq": last, "bytes_max": CONDENSED_BYTES_MAX}
+            messages = await summary_store.observable(tx, locked.session_id, **span)
+            if messages is None:
+                raise _too_much("messages", f"{CONDENSED_BYTES_MAX} bytes")
+            found += messages
         return tuple(found) if former is None else (former.message, *found)
 
     async def _record(self, tx: Tx, locked: Locked, leaving: Leaving, summary: Summary) -> Message:
@@ -166,6 +168,10 @@ class Compacting:
         return stored
 
 
+def _too_much(what: str, most: int | str) -> Invalid:
+    return Invalid.naming(FieldError("/summary", f"{what} are in no note yet; over {most}, send a summary yourself"))
+
+
 async def _condensed(told: Sequence[Message], zone: ZoneInfo, redact: Redact | None) -> Condensed:
     """What a former summary says, and the lines of the messages after it, without a model."""
     seen = await asyncio.to_thread(redacted_messages, told, redact)
@@ -177,7 +183,7 @@ async def _condensed(told: Sequence[Message], zone: ZoneInfo, redact: Redact | N
 def extracted(messages: Sequence[Message], zone: ZoneInfo) -> str:
     """The lines of a log for messages that no observer has seen."""
     source = ObserverInput(messages=tuple(messages), timezone=zone)
-    return render(parse(observations(source, count=text_tokens)).items)
+    return render(parse(observations(source)).items)
 
 
 def _summary(leaving: Leaving, former: StoredSummary | None, text: str | None, condensed: Condensed) -> Summary:

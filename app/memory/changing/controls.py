@@ -19,10 +19,11 @@ from app.memory import locking_store, note_store
 from app.memory.errors import NotLive
 from app.memory.gates import clip_citations
 from app.memory.log import render
-from app.memory.model import Item, Observation, Ranges, Reflection, Status
+from app.memory.model import Item, Observation, Reflection, Status
 from app.memory.note_store import DELETED, EDITED, ERASED, OBSERVATIONS, REFLECTIONS, N, NewText, Notes
 from app.memory.parsing import OBSERVATIONS as LOG
 from app.memory.parsing import block, parse
+from app.memory.ranges import Ranges
 from app.memory.records import FORGOTTEN, Locked
 from app.memory.reflection_store import SOURCES_CHANGED
 from app.memory.service import MemoryService

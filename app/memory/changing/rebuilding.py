@@ -14,10 +14,10 @@ from app.memory import locking_store
 from app.memory.calling import add_usage
 from app.memory.changing import mending_store
 from app.memory.means import Means
-from app.memory.model import Ranges
 from app.memory.narrowing import OBSERVED, Narrowing
 from app.memory.observing import Observing, new_observation
 from app.memory.outcomes import Outcome
+from app.memory.ranges import Ranges
 from app.memory.records import Attempt, Gap, Loaded, NewObservation
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
@@ -60,7 +60,7 @@ class Rebuilding:
     async def _messages(self, gap: Gap, rules: Rules) -> list[Message]:
         limit = rules.observer_input_tokens
         found = await self._store.pending_messages(gap.session_id, gap.first - 1, limit_tokens=limit)
-        return [message for message in found if message.seq <= gap.last]
+        return [message for message in found.messages if message.seq <= gap.last]
 
     async def _record(
         self, tx: Tx, attempt: Attempt, span: Span, new: NewObservation, *, left: Sequence[Gap]

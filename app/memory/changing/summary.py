@@ -6,8 +6,7 @@ It points to the notes for what they tell, and itself tells only the rest.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.memory.model import Ranges
-from app.memory.spans import merged
+from app.memory.ranges import Ranges, merged
 from app.sessions.counting import message_tokens
 from app.sessions.model import Message, Part, text_part
 

@@ -1,13 +1,13 @@
 """The SQL of summary messages, and of the messages that one stands for (compacting.py)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from app.kit.db import Tx
 from app.memory.changing.summary import Summary
-from app.memory.model import Ranges
+from app.memory.ranges import Ranges, ranges_of
 from app.memory.records import Locked
-from app.memory.rows import ranges_of
 from app.sessions.message_store import message_of
 from app.sessions.model import Message, Role
 from app.sessions.wire import content_hash
@@ -37,8 +37,14 @@ WHERE memory_id = $1 AND session_id = $2 AND from_seq <= $4 AND to_seq > $3
 ORDER BY from_seq
 """
 
+# Up to the one that brings them to $4 bytes.
 BETWEEN = """/* between */
-SELECT * FROM messages WHERE session_id = $1 AND seq BETWEEN $2 AND $3 AND observe ORDER BY seq
+SELECT * FROM (
+  SELECT *, sum(octet_length(parts::text)) OVER (ORDER BY seq) AS bytes,
+         sum(octet_length(parts::text)) OVER (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+           AS bytes_of_former
+  FROM messages WHERE session_id = $1 AND seq BETWEEN $2 AND $3 AND observe
+) AS summed WHERE coalesce(bytes_of_former, 0) < $4 ORDER BY seq
 """
 
 OBSERVABLE_TOKENS = """/* observable_tokens */
@@ -88,8 +94,14 @@ async def derived(tx: Tx, locked: Locked, *, up_to_seq: int) -> list[Derived]:
     return [Derived(**row) for row in rows]
 
 
-async def observable(tx: Tx, session_id: UUID, *, from_seq: int, to_seq: int) -> list[Message]:
-    return [message_of(row) for row in await tx.fetch(BETWEEN, session_id, from_seq, to_seq)]
+async def observable(
+    tx: Tx, session_id: UUID, *, from_seq: int, to_seq: int, bytes_max: int
+) -> Sequence[Message] | None:
+    """The messages to be observed; None: they have more than ``bytes_max``."""
+    rows = await tx.fetch(BETWEEN, session_id, from_seq, to_seq, bytes_max)
+    if rows and rows[-1]["bytes"] > bytes_max:
+        return None
+    return [message_of(row) for row in rows]
 
 
 async def observable_tokens(tx: Tx, session_id: UUID, *, from_seq: int, to_seq: int) -> int:

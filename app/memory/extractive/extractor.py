@@ -4,7 +4,7 @@ It reads the lines of a log, or messages that were not observed.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -25,19 +25,19 @@ NAME_WORDS_MAX: Final = 3
 _ASSISTANT: Final = lazy_pattern(r"(?:assistant|system|tool|external source)\b", re.IGNORECASE)
 
 
-def extracts(source: ExtractorInput, *, count: Callable[[str], int]) -> str:
+def extracts(source: ExtractorInput) -> str:
     """The reply in the format of memory-rules.md section 4."""
     noted = [fact for item in source.items for fact in _facts_of(item)]
-    return block(OBSERVATIONS, render([*noted, *_facts_said(source, count)]))
+    return block(OBSERVATIONS, render([*noted, *_facts_said(source)]))
 
 
-def _facts_said(source: ExtractorInput, count: Callable[[str], int]) -> Iterator[Item]:
+def _facts_said(source: ExtractorInput) -> Iterator[Item]:
     """A line for each sentence of the messages that is worth keeping.
 
     Messages of a tool or a stranger are left out, and so are pasted ones.
     """
     own = tuple(message for message in source.messages if not message.is_foreign and not _is_pasted(message))
-    for sentence in candidates(ObserverInput(messages=own), count):
+    for sentence in candidates(ObserverInput(messages=own)):
         message = sentence.message
         said_on = message.created_at.astimezone(source.timezone).date()
         tag = lasting_tag(resolved(sentence.said.text, said_on), ours=is_ours(message))

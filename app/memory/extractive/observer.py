@@ -4,13 +4,14 @@ It keeps the words of the conversation. A line is one message: its speaker, then
 something new. How much is kept follows the size of the span, so that a log grows at a fixed share of its source.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from app.kit.days import day_label
 from app.kit.patterns import lazy_pattern
+from app.kit.tokens import text_tokens
 from app.memory.extractive import cues
 from app.memory.extractive.dates import resolved
 from app.memory.extractive.selection import LINE_TOKENS, Sentence, candidates, chosen, sentences_of
@@ -36,41 +37,38 @@ _ENDED = lazy_pattern(r"[.!?…:;,؟۔।॥،。！？；，：、][\"'”’�
 _NOT_IN_NAMES = lazy_pattern(r"[^\w .@'’-]")
 
 
-def observations(source: ObserverInput, *, count: Callable[[str], int]) -> str:
-    """The reply in the format of memory-rules.md section 4, shorter than the span whenever the span can be.
-
-    ``count``, the token estimator, only weighs the lines against each other.
-    """
-    found = candidates(source, count)
+def observations(source: ObserverInput) -> str:
+    """The reply in the format of memory-rules.md section 4, shorter than the span whenever the span can be."""
+    found = candidates(source)
     span_tokens = sum(message.tokens for message in source.messages)
     text = ""
     for share in (KEPT_SHARE, KEPT_SHARE / 2, KEPT_SHARE / 4):
-        lines = _lines(source, found, budget=max(BUDGET_TOKENS_MIN, round(share * span_tokens)), count=count)
+        lines = _lines(source, found, budget=max(BUDGET_TOKENS_MIN, round(share * span_tokens)))
         text = block(OBSERVATIONS, render(lines))
-        if span_tokens <= SHRINK_FROM_TOKENS or count(text) < span_tokens:
+        if span_tokens <= SHRINK_FROM_TOKENS or text_tokens(text) < span_tokens:
             break
     task = current_task(source) or (source.current_task and "(none)")
     return f"{text}\n{block(CURRENT_TASK, task)}" if task else text
 
 
-def _lines(source: ObserverInput, found: Sequence[Sentence], *, budget: int, count: Callable[[str], int]) -> list[Item]:
+def _lines(source: ObserverInput, found: Sequence[Sentence], *, budget: int) -> list[Item]:
     spoken = [message.seq for message in source.messages if message.kind is Kind.USER]
     uses = Uses()
     for message in source.messages:
         uses.add(message)
-    told = _tools_within(list(tool_lines(uses.made, breaks=spoken)), budget=budget // 2, count=count)
-    left = budget - sum(count(item.text) + LINE_TOKENS for _, item in told)
+    told = _tools_within(list(tool_lines(uses.made, breaks=spoken)), budget=budget // 2)
+    left = budget - sum(text_tokens(item.text) + LINE_TOKENS for _, item in told)
     numbered = told + [(group[0].message.seq, line(group, source.timezone)) for group in chosen(found, budget=left)]
     if not numbered and source.messages:
         numbered = [_fallback(source, found)]
     return _dated(sorted(numbered, key=lambda pair: pair[0]), source)
 
 
-def _tools_within(lines: list[tuple[int, Item]], *, budget: int, count: Callable[[str], int]) -> list[tuple[int, Item]]:
+def _tools_within(lines: list[tuple[int, Item]], *, budget: int) -> list[tuple[int, Item]]:
     """As many tool lines as the budget holds: what went wrong before what went well, the newest before the older."""
     kept: list[tuple[int, Item]] = []
     for seq, item in sorted(lines, key=lambda pair: (pair[1].tag is not Tag.ISSUE, -pair[0])):
-        budget -= count(item.text) + LINE_TOKENS
+        budget -= text_tokens(item.text) + LINE_TOKENS
         if not kept or (budget >= 0 and item.text not in {told.text for _, told in kept}):
             kept.append((seq, item))
     return kept

@@ -4,10 +4,11 @@ It drops whole lines rather than rewriting them, so whatever is left stays true 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.kit.lazy_greedy import lowest_first
+from app.kit.tokens import text_tokens
 from app.kit.words import overlap, specifics, terms
 from app.memory.cited import joined
 from app.memory.extractive.scoring import Assertion, assertion
@@ -38,16 +39,16 @@ class _Weighed:
     factor: float
 
 
-def reflections(source: ReflectorInput, *, count: Callable[[str], int]) -> str:
+def reflections(source: ReflectorInput) -> str:
     """The reply in the format of memory-rules.md section 4, below the target whenever one line fits it."""
-    share = COMPRESSION_SHARES[min(max(source.compression, 1), len(COMPRESSION_SHARES)) - 1]
-    target = min(source.target_tokens, round(share * source.source_tokens))
-    items = condensed(merged(source.items), share=min(1.0, target / max(1, source.source_tokens)))
-    weighed, budget = _weighed(items, count), target
+    most = round(COMPRESSION_SHARES[source.compression - 1] * source.source_tokens)
+    target = min(source.target_tokens, most)
+    items = condensed(merged(source.items), share=target / max(1, source.source_tokens))
+    weighed, budget = _weighed(items), target
     while True:
         lines = kept(weighed, budget=budget)
         text = block(OBSERVATIONS, render(lines))
-        over = count(text) - target + 1
+        over = text_tokens(text) - target + 1
         if over <= 0 or budget <= 0 or len(lines) <= 1:
             return text
         budget -= max(over, budget // 20, 1)
@@ -93,8 +94,9 @@ def condensed(items: Sequence[Item], *, share: float) -> list[Item]:
     ]
 
 
-def _weighed(items: Sequence[Item], count: Callable[[str], int]) -> list[_Weighed]:
-    costs = [count(item.text) + sum(count(detail.text) for detail in item.details) + LINE_TOKENS for item in items]
+def _weighed(items: Sequence[Item]) -> list[_Weighed]:
+    texts = ((item.text, *(detail.text for detail in item.details)) for item in items)
+    costs = [sum(map(text_tokens, told)) + LINE_TOKENS for told in texts]
     said = [assertion(item.whole_text.replace("\n", " ")) for item in items]
     factors = (factor / cost for factor, cost in zip(_factors(items), costs, strict=True))
     return list(map(_Weighed, items, costs, said, factors))

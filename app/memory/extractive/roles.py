@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, Final, Generic
 
 from app.kit.offload import aside
@@ -16,23 +15,16 @@ VERSION: Final = "extractive-1"
 FREE: Final = Usage(cost_usd=0.0)  # no model is called
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Extractive(Generic[Source]):
-    """``count`` is the service's token estimator."""
-
+    name: ClassVar[str] = Provider.EXTRACTIVE.value
     reply: ClassVar[Callable[..., str]]
-    count: Callable[[str], int]
-
-    @property
-    def name(self) -> str:
-        return Provider.EXTRACTIVE.value
 
     async def estimate(self, _source: Source) -> Usage:
         return FREE
 
     async def draft(self, source: Source, _before_sending: Check | None = None, /) -> Draft:
         started = time.monotonic()
-        text = await aside(self.reply, source, count=self.count)
+        text = await aside(self.reply, source)
         elapsed = round((time.monotonic() - started) * 1000)
         call = Call(provider=Provider.EXTRACTIVE, model=VERSION, prompt_version=VERSION, usage=FREE, latency_ms=elapsed)
         return Draft(text=text, call=call)

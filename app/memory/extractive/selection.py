@@ -1,10 +1,11 @@
 """Selects sentences of a span: the messages that say most by the token, each by enough of its own words."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.kit.patterns import lazy_pattern
+from app.kit.tokens import text_tokens
 from app.kit.words import terms
 from app.memory.extractive import cues
 from app.memory.extractive.lasting import binds, tells_of_self
@@ -49,7 +50,7 @@ class Sentence:
     cost: int
 
 
-def candidates(source: ObserverInput, count: Callable[[str], int]) -> list[Sentence]:
+def candidates(source: ObserverInput) -> list[Sentence]:
     """Every sentence of the span that says something, judged in the order in which it was said."""
     noted = Counter(term for item in source.earlier for term in terms(item.text))
     heard: set[str] = set()
@@ -63,7 +64,7 @@ def candidates(source: ObserverInput, count: Callable[[str], int]) -> list[Sente
             value = said.value(noted) * FURTHER_SENTENCE_FACTOR**index
             noted.update(said.terms)
             if value > 0:
-                found.append(Sentence(message=message, index=index, said=said, value=value, cost=count(text)))
+                found.append(Sentence(message=message, index=index, said=said, value=value, cost=text_tokens(text)))
     return found
 
 

@@ -16,7 +16,7 @@ from app.memory.grounding.claims import BEFORE, DAYS_AWAY, PHONE_DIGITS_MIN, TRI
 from app.memory.grounding.clock import clock_times
 from app.memory.grounding.numbers import NUMBER, forms, fractions, groups, is_shortened
 from app.memory.grounding.sources import GROUPING, JOINT, Ground
-from app.memory.model import Ranges
+from app.memory.ranges import Ranges
 
 COMPUTED_DAYS_MAX: Final = 366  # how far "last May", "next week" and the like may lead from the day they are said on
 DAY_ALONE_DAYS_MAX: Final = 31  # and "the 14th"

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, tzinfo
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from app.kit.days import DatePhrase, date_phrases, days_alone, parse_day, partial_phrases
@@ -17,9 +17,10 @@ from app.memory.grounding.claims import degrees, named_days, normal
 from app.memory.grounding.clock import clock_times
 from app.memory.grounding.numbers import listed_numerals
 from app.memory.grounding.spoken import END, START, Spoken, spoken
-from app.memory.model import Cite, Item, Ranges, seqs_of
-from app.memory.spans import merged
-from app.sessions.model import Message, Part, PartType, Role
+from app.memory.model import Cite, Item, seqs_of
+from app.memory.ranges import Ranges, merged
+from app.memory.texts import all_text
+from app.sessions.model import Message, Role
 
 NAME_LETTERS: Final = 3
 _BEFORE_NAMES: Final = (
@@ -192,10 +193,7 @@ class Grounds:
 
     def __init__(self, sources: Sequence[Source], *, known: Sequence[Source] = ()) -> None:
         self.anywhere = Ground(sources=[source for source in (*sources, *known) if not source.uncertain])
-        self._cited = Cited(source.seqs for source in sources)
-        self._sources = sources
-        self._all = _ground(sources)
-        self._by_cite: dict[Cite, Ground] = {}
+        self._cited = Cited([source.seqs for source in sources], lambda at: _ground([sources[one] for one in at]))
         self._speakers = frozenset(source.speaker for source in sources if len(source.speaker) >= NAME_LETTERS)
 
     def misattributed(self, text: str, cites: Iterable[Cite]) -> bool:
@@ -215,13 +213,7 @@ class Grounds:
 
     def of(self, cites: Iterable[Cite]) -> Sequence[Ground]:
         """The sources that ``cites`` name; all of them if they name none."""
-        return [ground for cite in dict.fromkeys(cites) if (ground := self._by(cite)).sources] or [self._all]
-
-    def _by(self, cite: Cite) -> Ground:
-        found = self._by_cite.get(cite)
-        if found is None:
-            found = self._by_cite[cite] = _ground([self._sources[at] for at in self._cited.places(cite)])
-        return found
+        return self._cited.of(cites)
 
 
 def _ground(sources: Sequence[Source]) -> Ground:
@@ -257,39 +249,3 @@ def item_source(item: Item) -> Source:
         time=item.time,
         uncertain=item.uncertain,
     )
-
-
-def all_text(parts: Iterable[Part]) -> str:
-    """All text of the parts, of calls and results too, but not of the model's reasoning."""
-    return "\n".join(text for part in parts for text in texts_of(part))
-
-
-def texts_of(part: Part) -> Iterator[str]:
-    """Every text in a part."""
-    return _texts(_said(part))
-
-
-def _said(part: Part) -> tuple[Any, ...]:
-    match part.get("type"):
-        case PartType.TEXT:
-            return (part.get("text"),)
-        case PartType.TOOL_CALL:
-            return (part.get("name"), part.get("arguments"))
-        case PartType.TOOL_RESULT:
-            return (part.get("output"),)
-        case PartType.IMAGE | PartType.FILE:
-            return (part.get("url"), part.get("name"))
-    return ()
-
-
-def _texts(values: Sequence[Any]) -> Iterator[str]:
-    """Every string, number and key in JSON values, each as a text of its own."""
-    pending = list(values)
-    while pending:
-        value = pending.pop()
-        if isinstance(value, dict):
-            pending += [*value, *value.values()]
-        elif isinstance(value, list | tuple):
-            pending += value
-        elif value is not None:
-            yield str(value)

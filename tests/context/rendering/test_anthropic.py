@@ -229,6 +229,10 @@ def test_thinking_that_led_to_nothing_is_not_shown() -> None:
             {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "plain words"}},
         ),
         (
+            {"type": "file", "data": "aGk=", "media_type": "text/csv"},
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "hi"}},
+        ),
+        (
             {"type": "file", "content": [text("in parts"), text(" ")]},
             {"type": "document", "source": {"type": "content", "content": [text("in parts")]}},
         ),

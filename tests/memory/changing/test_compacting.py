@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import httpx2 as httpx
 import pytest
 
@@ -249,6 +250,21 @@ async def test_too_much_that_no_note_tells_needs_a_summary(service: Service) -> 
     answer = await compact(service, 1)
     assert assert_problem(answer, 422, "invalid")["errors"][0]["pointer"] == "/summary"
     assert (await compacted(service, 1, "A book."))["up_to_seq"] == 1
+
+
+async def test_what_no_note_tells_needs_a_summary_if_it_has_many_bytes_however_few_tokens(
+    service: Service, database_url: str
+) -> None:
+    """Reasoning counts no tokens: 400 megabytes of it were read at once to be condensed."""
+    await service.configure("s1", message_tokens=1_000_000, buffer_every=None)
+    await service.append("s1", *(said("Hello.") for _ in range(3)), said("Bye."))
+    connection = await asyncpg.connect(database_url)
+    thought = "json_build_array(json_build_object('type', 'reasoning', 'text', repeat('x', 9_000_000)))"
+    await connection.execute(f"UPDATE messages SET parts = {thought} WHERE seq < 4")  # noqa: S608 - our own text
+    await connection.close()
+    answer = await compact(service, 3)
+    assert assert_problem(answer, 422, "invalid")["errors"][0]["pointer"] == "/summary"
+    assert (await compacted(service, 1))["up_to_seq"] == 1
 
 
 async def test_what_left_does_not_come_back_with_a_later_activation(service: Service) -> None:

@@ -11,9 +11,11 @@ import httpx2 as httpx
 import pytest
 
 from app.context.model import Format
+from app.sessions.erasing_store import SUMMED_MAX
 from app.sessions.model import Role
 from app.sessions.store import session_id
 from app.sessions.wire import content_hash
+from benchmarks.speed.filling import fill
 from tests.conftest import Service, StartService
 from tests.context.shapes import CHECKS
 from tests.fuzz import laws
@@ -28,6 +30,7 @@ FACTS = (
     "I like green tea.",
 )
 WAIT = {"wait_ms": 50_000}
+SUMS = "SELECT seq, tokens, tokens_before FROM messages ORDER BY seq"
 
 
 async def say(service: Service, text: str, key: str = "s1", **fields: Any) -> None:
@@ -472,6 +475,22 @@ async def test_what_an_operator_took_out_of_a_reflection_does_not_come_back_with
     assert cover(memory) == [(1, 1, "deleted"), (2, 2, "observation"), (3, 3, "erased"), (4, 5, "observation")]
 
 
+async def test_what_was_taken_out_of_a_reflection_does_not_come_back_though_it_was_edited_again(
+    service: Service,
+) -> None:
+    await observed(service)
+    await ask(service, "reflect")
+    edited = await take_out_lisbon(service)
+    (note,) = (await service.get("/sessions/s1/memory/reflections", status="active"))["items"]
+    kept = "\n".join(line for line in note["text"].splitlines() if "tea" not in line)
+    path = f"/sessions/s1/memory/reflections/{edited}"
+    assert (await service.client.patch(path, json={"text": kept})).status_code == 200
+    await erase(service)
+    memory = await rest(service)
+    assert cover(memory)[:2] == [(1, 1, "deleted"), (2, 2, "observation")]
+    assert "Lisbon" not in await log(service)
+
+
 @pytest.mark.parametrize(("at_seq", "comes_back"), [(5, True), (6, False)], ids=["before the edit", "after it"])
 async def test_what_was_taken_out_of_a_reflection_does_not_come_back_in_a_branch_made_since_of_a_moment_after_it(
     service: Service, *, at_seq: int, comes_back: bool
@@ -690,6 +709,19 @@ async def test_what_an_error_quoted_of_it_is_told_no_more_though_the_memory_is_p
     assert [run["error"] for run in runs] == ["x"] * receipt["rows"]["runs"] != []
 
 
+async def test_what_was_live_and_what_was_ahead_beside_it_are_observed_again_apart(start_service: StartService) -> None:
+    async with start_service(memory={"message_tokens": 1_000, "buffer_every": 0.1, "retain_tokens": 0}) as service:
+        for number, fact in enumerate(FACTS, start=1):
+            await say(service, fact, id=f"m-{number}")
+        await ask(service, "observe")
+        await say(service, "My sister moved to Faro with her two dogs and a cat. " * 12)
+        before = cover(await rest(service))
+        await erase(service, message="m-1")
+        after = cover(await rest(service))
+    assert before == [(1, 5, "observation"), (6, 6, "buffered")]
+    assert after == [(1, 1, "erased"), (2, 5, "observation"), (6, 6, "buffered")]
+
+
 async def test_what_was_only_condensed_ahead_beside_it_is_observed_again(service: Service) -> None:
     for number, fact in enumerate(FACTS[:3], start=1):
         await say(service, fact, id=f"m-{number}")
@@ -777,3 +809,21 @@ async def test_what_was_observed_ahead_is_observed_ahead_again(start_service: St
     assert before["cursor"] == after["cursor"]
     assert {by for _, _, by in cover(after)} == {"buffered", "erased", "tail"}
     assert after["pending"]["tokens"] < before["pending"]["tokens"]
+
+
+async def test_an_erasure_far_behind_the_end_of_a_long_tail_changes_no_other_message(
+    service: Service, database_url: str
+) -> None:
+    """In a tail of 200,000 messages, as with the memory off, one took five seconds; in one of a million it failed."""
+    await fill(database_url, ["long"], SUMMED_MAX + 100, observed=False, wake_tokens=10**9)
+    connection = await asyncpg.connect(database_url)
+    before = await connection.fetch(SUMS)
+    receipt = await erase(service, "long", "m-7")
+    after = await connection.fetch(SUMS)
+    assert receipt["rows"]["messages"] == 1
+    assert after == before
+
+    await erase(service, "long", f"m-{SUMMED_MAX}")
+    changed = [old["seq"] for old, new in zip(before, await connection.fetch(SUMS), strict=True) if old != new]
+    await connection.close()
+    assert changed == [*range(SUMMED_MAX, SUMMED_MAX + 101)]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.memory.changing.rebuilding import as_before, left_of
-from app.memory.model import Ranges
+from app.memory.ranges import Ranges
 from app.memory.spans import safe_span
 from tests.memory.building import loaded, observation, reflection, said
 

@@ -137,6 +137,15 @@ async def test_what_is_noted_and_shown_no_more_is_removed_and_its_notes_stay(ser
     assert hits.json()["hits"] == []
 
 
+async def test_of_what_is_noted_only_what_is_too_old_is_removed(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        await connection.execute("UPDATE messages SET ingested_at = ingested_at - interval '31 days' WHERE seq <= 2")
+    await after(service, 0)
+    assert await removed(service) == [1, 2]
+
+
 async def test_an_agent_that_sends_all_of_its_messages_again_goes_on_when_some_are_removed(service: Service) -> None:
     await noted(service, retention=MONTH)
     await after(service, 31)

@@ -10,7 +10,7 @@ from app.memory.changing.summary import (
     with_heading,
     without_pointer,
 )
-from app.memory.model import Ranges
+from app.memory.ranges import Ranges
 from app.sessions.counting import message_tokens
 from app.sessions.model import Kind, Message, Part, Role
 from tests.context.building import NOW, text

@@ -1,22 +1,16 @@
 """Builds messages for the tests of this folder."""
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from app.kit.tokens import text_tokens
 from app.memory.extractive.observer import observations
 from app.memory.model import Item, ObserverInput
 from app.memory.parsing import parse
 from app.sessions.model import Kind, Message, Role, Trust
 
 MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
-_TOKEN = re.compile(r"[^\W\d_]{1,7}|\d{1,3}|[^\w\s]")
-
-
-def count(text: str) -> int:
-    """A rough token count: the extractive parts need only that longer texts cost more."""
-    return len(_TOKEN.findall(text))
 
 
 def said(
@@ -48,7 +42,7 @@ def of_parts(
         kind=kind,
         role=role,
         parts=tuple(parts),
-        tokens=sum(count(part["text"] if "text" in part else str(part)) for part in parts) + 4,
+        tokens=sum(text_tokens(part["text"] if "text" in part else str(part)) for part in parts) + 4,
         created_at=at,
         name=name,
         trust=trust,
@@ -67,4 +61,4 @@ def ended(seq: int, output: object, *, is_error: bool = False) -> Message:
 
 
 def noted(*messages: Message) -> tuple[Item, ...]:
-    return parse(observations(ObserverInput(messages=messages), count=count)).items
+    return parse(observations(ObserverInput(messages=messages))).items

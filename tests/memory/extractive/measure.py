@@ -16,13 +16,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from app.kit.tokens import text_tokens
 from app.memory.extractive.observer import observations
 from app.memory.extractive.reflector import reflections
 from app.memory.log import render
 from app.memory.model import UTC, Item, ObserverInput, ReflectorInput
 from app.memory.parsing import parse
 from app.sessions.model import Message, Role
-from tests.memory.extractive.conversations import count, said
+from tests.memory.extractive.conversations import said
 
 LOCOMO = Path(__file__).parents[4] / "shared" / "data" / "locomo"
 SPAN_TOKENS, EARLIER_TOKENS = 1_000, 1_000
@@ -73,7 +74,7 @@ def observed(messages: Sequence[Message]) -> list[Item]:
     """The log of a conversation observed span by span, nothing reflected."""
     log: list[Item] = []
     for span in spans(messages):
-        log += parse(observations(ObserverInput(messages=span, earlier=_newest(log)), count=count)).items
+        log += parse(observations(ObserverInput(messages=span, earlier=_newest(log)))).items
     return log
 
 
@@ -81,11 +82,11 @@ def squeezed(log: Sequence[Item], tokens: int) -> list[Item]:
     """The log condensed to below ``tokens`` in one step."""
     source = ReflectorInput(
         items=tuple(log),
-        source_tokens=round(count(render(log)) / 0.8),
+        source_tokens=round(text_tokens(render(log)) / 0.8),
         target_tokens=tokens,
         now=datetime.now(UTC),
     )
-    return list(parse(reflections(source, count=count)).items)
+    return list(parse(reflections(source)).items)
 
 
 def coverage(log: Sequence[Item], messages: Sequence[Message], evidence: Sequence[Sequence[int]]) -> float:
@@ -108,7 +109,7 @@ def evidence_of(name: str, seqs: dict[str, int]) -> list[list[int]]:
 def _newest(log: Sequence[Item]) -> tuple[Item, ...]:
     left, kept = EARLIER_TOKENS, []
     for item in reversed(log):
-        left -= count(item.text)
+        left -= text_tokens(item.text)
         if left < 0:
             break
         kept.append(item)
@@ -127,7 +128,7 @@ def main() -> None:
         started = time.perf_counter()
         log = observed(messages)
         elapsed = time.perf_counter() - started
-        source, size = sum(it.tokens for it in messages), count(render(log))
+        source, size = sum(it.tokens for it in messages), text_tokens(render(log))
         at = [coverage(squeezed(log, tokens), messages, evidence) for tokens in BUDGETS]
         shares = [f"{share:.3f}" for share in (coverage(log, messages, evidence), *at)]
         milliseconds = f"{elapsed / source * 1e6:.1f}"

@@ -10,12 +10,12 @@ from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.model import ExtractorInput, Item, Origin, Priority, Tag
 from app.memory.parsing import parse
 from app.sessions.model import Message, Role, Trust
-from tests.memory.extractive.conversations import count, noted, said
+from tests.memory.extractive.conversations import noted, said
 from tests.memory.extractive.europeans import CONVERSATIONS
 
 
 async def facts(*messages: Message, items: tuple[Item, ...] = ()) -> list[tuple[Tag | None, str]]:
-    draft = await ExtractiveExtractor(count=count).draft(ExtractorInput(messages=messages, items=items))
+    draft = await ExtractiveExtractor().draft(ExtractorInput(messages=messages, items=items))
     return [(item.tag, item.text) for item in parse(draft.text).items]
 
 

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.kit.tokens import text_tokens
 from app.memory.extractive.reflector import merged, reflections
 from app.memory.extractive.roles import ExtractiveReflector
 from app.memory.extractive.wording import telegraphic
 from app.memory.log import render
 from app.memory.model import Cite, Detail, Item, Priority, ReflectorInput, Tag
 from app.memory.parsing import parse
-from tests.memory.extractive.conversations import count
-from tests.steps import steps
+from tests.steps import calls, steps
 
 NOW = datetime(2023, 6, 1, tzinfo=UTC)
 
@@ -31,7 +31,7 @@ def line(
 def asked(items: tuple[Item, ...], *, target: int, compression: int = 1) -> ReflectorInput:
     return ReflectorInput(
         items=items,
-        source_tokens=count(render(items)),
+        source_tokens=text_tokens(render(items)),
         target_tokens=target,
         compression=compression,
         now=NOW,
@@ -92,7 +92,7 @@ def test_minor_lines_go_before_decisions_with_names_and_numbers() -> None:
         ),
     )
 
-    raw = reflections(asked(items, target=40), count=count)
+    raw = reflections(asked(items, target=40))
 
     assert "Ana Costa" in raw
     assert "lovely" not in raw
@@ -107,44 +107,39 @@ def test_an_old_line_counts_in_full_where_what_repeats_it_is_not_kept() -> None:
         line("User: I slept for a while on the sofa that is in the kitchen", 4),
     )
 
-    raw = reflections(asked(items, target=50), count=count)
+    raw = reflections(asked(items, target=50))
 
     assert "grandma" in raw
     assert "Assistant" not in raw
 
 
+def counted(source: ReflectorInput) -> list[str]:
+    """The texts whose tokens are counted while the source is condensed."""
+    return [call["text"] for call in calls(lambda: reflections(source), text_tokens)]
+
+
 def test_a_line_is_weighed_once_however_often_lines_are_chosen() -> None:
-    counted: list[str] = []
+    long_days = tuple(replace(item, day=f"some day of {'summer or ' * 20}fall {at}") for at, item in enumerate(LOG))
 
-    def counting(text: str) -> int:
-        counted.append(text)
-        return count(text) * (9 if text.startswith("<") else 1)  # so that fewer are taken, at a second try
+    texts = counted(asked(long_days, target=600))  # headers are longer than expected, so fewer lines fit
 
-    reflections(asked(LOG, target=600), count=counting)
-
-    whole, weighed = ([text for text in counted if text.startswith("<") is is_whole] for is_whole in (True, False))
+    whole, weighed = ([text for text in texts if text.startswith("<") is is_whole] for is_whole in (True, False))
     assert len(whole) > 1
     assert len(weighed) == len(LOG)
 
 
 def test_one_line_over_the_target_is_given_at_once() -> None:
     only = line("User: " + "a@b." * 500, 1)
-    counted: list[str] = []
+    source = replace(asked((only,), target=text_tokens(render([only])) - 20), source_tokens=10_000)
 
-    def counting(text: str) -> int:
-        counted.append(text)
-        return count(text)
-
-    raw = reflections(replace(asked((only,), target=count(render([only])) - 20), source_tokens=10_000), count=counting)
-
-    assert "a@b.a@b." in raw
-    assert len(counted) == 2
+    assert "a@b.a@b." in reflections(source)
+    assert len(counted(source)) == 2
 
 
 def test_details_stay_with_their_line() -> None:
     item = replace(LOG[5], details=(Detail(text="the flat is in Alfama", cites=(Cite(2, 2),)),))
 
-    raw = reflections(asked((*LOG[:5], item), target=1_000), count=count)
+    raw = reflections(asked((*LOG[:5], item), target=1_000))
 
     assert "cousin Flma #6\n  * -> the flat is in Alfama #2" in raw
 
@@ -157,7 +152,7 @@ def test_old_lines_lose_their_idle_words_and_new_lines_keep_them() -> None:
         replace(new, text="User: I really adopted the dog Rex 2 years ago in Vienna"),
     )
 
-    raw = reflections(asked(items, target=1_000), count=count)
+    raw = reflections(asked(items, target=1_000))
 
     assert "I adopted cat Bailey" in raw
     assert "I really adopted the dog Rex" in raw
@@ -183,13 +178,13 @@ def test_a_higher_compression_keeps_less(compression: int) -> None:
     source = asked(LOG, target=10_000, compression=compression)
     share = (0.8, 0.6, 0.4, 0.2)[compression - 1]
 
-    tokens = count(reflections(source, count=count))
+    tokens = text_tokens(reflections(source))
 
     assert share - 0.15 <= tokens / source.source_tokens < share
 
 
 async def test_the_draft_is_made_without_a_model() -> None:
-    draft = await ExtractiveReflector(count=count).draft(asked(LOG, target=300))
+    draft = await ExtractiveReflector().draft(asked(LOG, target=300))
 
     assert (draft.call.provider, draft.cut_off) == ("extractive", False)
 
@@ -203,10 +198,10 @@ def test_any_log_gives_a_shorter_log_of_its_own_lines(
     rows: list[tuple[str, Priority, Tag]], target: int, compression: int
 ) -> None:
     items = tuple(line(f"User: {text}", seq, priority=mark, tag=tag) for seq, (text, mark, tag) in enumerate(rows))
-    raw = reflections(asked(items, target=target, compression=compression), count=count)
+    raw = reflections(asked(items, target=target, compression=compression))
     read = parse(raw)
 
     assert raw.startswith("<observations>\n")
     assert len(read.items) >= 1
     assert {(it.day, it.tag, it.priority) for it in read.items} <= {(it.day, it.tag, it.priority) for it in items}
-    assert len(read.items) == 1 or count(raw) < target
+    assert len(read.items) == 1 or text_tokens(raw) < target

@@ -1,3 +1,4 @@
+from base64 import b64encode
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 from app.memory.cited import Cited
 from app.memory.grounding.checking import stands_on, unfounded
 from app.memory.grounding.sources import Ground, Grounds, Source, item_source, message_source
-from app.memory.model import Cite, Item, Ranges
+from app.memory.model import Cite, Item
+from app.memory.ranges import Ranges
 from app.sessions.model import Kind, Message, Part, Role
 
 SAID = datetime(2023, 5, 8, 23, 30, tzinfo=UTC)
@@ -277,10 +279,41 @@ def test_a_moment_that_a_machine_tells_may_be_told_as_people_there_say_it(told: 
         {"type": "tool_call", "id": "c", "name": "f", "arguments": 'not JSON: "src/app/main.py", 8841'},
         {"type": "tool_result", "tool_call_id": "c", "output": [{"type": "text", "text": "8841 in src/app/main.py"}]},
         {"type": "file", "url": "https://example.com/src/app/main.py", "name": "8841"},
+        {"type": "file", "content": [{"type": "text", "text": "8841 in src/app/main.py"}]},
+        {"type": "file", "media_type": "text/plain", "data": b64encode(b"8841 in src/app/main.py").decode()},
+        {"type": "text", "text": "data:text/plain;base64,YWJj is 8841 in src/app/main.py"},
+        {
+            "type": "tool_result",
+            "tool_call_id": "c",
+            "output": [{"type": "file", "url": f"data:text/a;base64,{b64encode(b'8841 in src/app/main.py').decode()}"}],
+        },
+        {
+            "type": "tool_result",
+            "tool_call_id": "c",
+            "output": {"type": "file", "data": "8841 in src/app/main.py"},
+        },
+        {
+            "type": "tool_result",
+            "tool_call_id": "c",
+            "output": [{"type": "audio", "data": {"8841": "src/app/main.py"}}],
+        },
+        {
+            "type": "tool_result",
+            "tool_call_id": "c",
+            "output": [{"type": "image", "data": "aGk=", "content": "8841 in src/app/main.py"}],
+        },
     ],
 )
 def test_calls_results_and_files_are_sources_too(part: Part) -> None:
     assert is_grounded("8841 in src/app/main.py", [message_source(said(part), SEOUL)])
+
+
+def test_bytes_are_no_source() -> None:
+    picture = {"type": "image", "data": b64encode(b"a picture").decode() + "/8841"}
+    linked = {"type": "image", "url": f"data:image/png;base64,{picture['data']}"}
+
+    for one in (picture, linked):
+        assert not is_grounded("8841", [message_source(said({"type": "tool_result", "output": [one]}), SEOUL)])
 
 
 def test_what_was_so_before_may_be_said_in_any_source() -> None:
@@ -384,6 +417,6 @@ SPANS = st.tuples(st.integers(1, 12), st.integers(0, 4)).map(lambda span: (span[
 def test_a_citation_names_all_that_it_touches_in_whatever_order_they_stand(
     seqs: list[Ranges], cite: tuple[int, int]
 ) -> None:
-    sources = [Source(seqs=each, text="", day=None, time=None) for each in seqs]
     touched = [at for at, each in enumerate(seqs) if any(first <= cite[1] and cite[0] <= last for first, last in each)]
-    assert Cited(source.seqs for source in sources).places(Cite(*cite)) == touched
+
+    assert Cited(seqs, list).of([Cite(*cite)]) == [touched or list(range(len(seqs)))]

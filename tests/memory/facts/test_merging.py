@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.facts.model import Author, Category, Fact, NewFact
-from app.memory.extracting.merging import Merge, Relation, merge, relation
+from app.memory.facts.merging import Merge, Relation, merge, relation
 from app.sessions.model import Trust
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -212,6 +212,22 @@ async def test_a_session_that_is_idle_for_long_has_ended(start_service: StartSer
     assert ended == {"s1": True, "s2": False, "s3": True}
 
 
+async def test_a_session_is_looked_at_again_and_ends_once_if_something_was_said(
+    start_service: StartService, database_url: str
+) -> None:
+    async with start_service(sessions={"ended_look_seconds": 3_600, "ended_look_sessions": 1}) as service:
+        await say(service, "Hello")
+        await service.client.put("/sessions/s2", json={})
+        ending: Ending = service.app.state.ending
+        assert [await ending.look() for _ in range(3)] == [0, 0, 0]
+        connection = await asyncpg.connect(database_url)
+        long_ago = "last_active_at = now() - interval '25 hours', created_at = now() - interval '25 hours'"
+        await connection.execute(f"UPDATE sessions SET {long_ago}")  # noqa: S608 - our own text
+        await connection.close()
+        assert sum([await ending.look() for _ in range(6)]) == 1
+        assert [one["session"] for one in (await service.get("/sessions"))["items"] if one["ended_at"]] == ["s1"]
+
+
 async def test_a_session_that_is_not_idle_for_as_long_as_is_set_goes_on(start_service: StartService) -> None:
     async with start_service(sessions={"ended_look_seconds": 3_600}) as service:
         await say(service, "Hello")

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 import structlog
 
-from app.kit.unheld import Unheld, may_hang
+from app.kit.nonblocking import NonBlockingStream, may_hang
 
 LINES = [f"line {number} {'.' * 90}\n" for number in range(5_000)]
 
@@ -46,7 +46,7 @@ def test_only_what_another_process_reads_may_hang(ends: tuple[int, int]) -> None
 
 def test_lines_wait_for_their_reader_in_their_order(ends: tuple[int, int]) -> None:
     read, write = ends
-    stream = Unheld(write)
+    stream = NonBlockingStream(write)
     for line in LINES:
         stream.write(line)
     assert read_lines(read, LINES[-1]) == LINES
@@ -54,7 +54,7 @@ def test_lines_wait_for_their_reader_in_their_order(ends: tuple[int, int]) -> No
 
 def test_a_long_line_is_written_whole(ends: tuple[int, int]) -> None:
     read, write = ends
-    stream = Unheld(write)
+    stream = NonBlockingStream(write)
     long = "x" * 300_000 + "\n"
     stream.write(long)
     stream.write("the next\n")
@@ -64,7 +64,7 @@ def test_a_long_line_is_written_whole(ends: tuple[int, int]) -> None:
 def test_over_the_bound_lines_are_lost_and_counted(ends: tuple[int, int]) -> None:
     """Once or more often: of a socket that says it has no room, there is some to a write that waits."""
     read, write = ends
-    stream = Unheld(write, waiting_bytes_max=10_000)
+    stream = NonBlockingStream(write, waiting_bytes_max=10_000)
     structlog.configure(
         processors=[structlog.processors.JSONRenderer()],
         logger_factory=lambda *_: structlog.WriteLogger(stream),  # type: ignore[arg-type] # as much of a file as it needs
@@ -91,7 +91,7 @@ def test_without_a_reader_it_is_an_error_as_of_any_stream() -> None:
     read, write = os.pipe()
     os.close(read)
     with pytest.raises(BrokenPipeError):
-        Unheld(write).write("line\n")
+        NonBlockingStream(write).write("line\n")
     os.close(write)
 
 

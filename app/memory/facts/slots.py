@@ -12,7 +12,7 @@ from typing import Final, Self, TypeAlias
 
 from app.kit.patterns import lazy_pattern
 from app.kit.words import terms
-from app.memory.extracting import frames
+from app.memory.facts import frames
 
 Slot: TypeAlias = tuple[str, str, str]  # its kind, which of several, and whose: "" the user's, or a name's, or kin's
 

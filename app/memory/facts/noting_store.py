@@ -4,9 +4,8 @@ from typing import Any
 from uuid import UUID
 
 from app.kit.db import Tx
-from app.memory.model import Ranges
+from app.memory.ranges import Ranges, ranges_of
 from app.memory.records import Loaded
-from app.memory.rows import ranges_of
 from app.sessions.sharing_store import waiting
 
 # What was read may have to be read again, as a message was replaced or a session deleted meanwhile. The row is locked.

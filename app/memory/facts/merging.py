@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from app.facts.model import FOREIGN, SOURCES_MAX, Author, Fact, NewFact
 from app.kit.words import overlap, terms
-from app.memory.extracting.saying import ASSISTANT, Said, said
+from app.memory.facts.saying import ASSISTANT, Said, said
 from app.memory.grounding.claims import BEFORE
 
 DENIED_SHARE: Final = 0.5  # share of common words from which one text denies what the other claims

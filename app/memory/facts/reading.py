@@ -14,12 +14,12 @@ from zoneinfo import ZoneInfo
 from app.facts.model import FOREIGN, OWN_WORD, Author, Category, NewFact, Source
 from app.kit.days import parse_day
 from app.kit.words import terms
-from app.memory.grounding.sources import all_text
 from app.memory.model import Cite, Item, Observation, Reflection, Tag
 from app.memory.narrowing import Narrowing
 from app.memory.records import Loaded
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
+from app.memory.texts import all_text
 from app.memory.trust import WITHHELD
 from app.sessions.model import Message
 

@@ -7,7 +7,7 @@ from typing import Final
 from app.facts.worth import SPEAKER
 from app.kit.patterns import lazy_pattern
 from app.kit.words import terms
-from app.memory.extracting.slots import Spoken, other, spoken_of
+from app.memory.facts.slots import Spoken, other, spoken_of
 from app.memory.grounding.claims import BEFORE
 from app.memory.trust import USERS
 

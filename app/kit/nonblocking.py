@@ -29,17 +29,17 @@ def may_hang(descriptor: int) -> bool:
 
 
 @cache
-def unheld(descriptor: int, *, waiting_bytes_max: int) -> "Unheld":
+def nonblocking_stream(descriptor: int, *, waiting_bytes_max: int) -> "NonBlockingStream":
     """The stream of this descriptor and bound, one per process: two would write into each other's lines.
 
     At the exit of the process waiting lines are written for END_SECONDS at most, because the reader may have stopped.
     """
-    stream = Unheld(descriptor, waiting_bytes_max=waiting_bytes_max)
+    stream = NonBlockingStream(descriptor, waiting_bytes_max=waiting_bytes_max)
     atexit.register(stream.end, END_SECONDS)
     return stream
 
 
-class Unheld:
+class NonBlockingStream:
     """A text stream, as far as logging needs one. Lines keep their order."""
 
     def __init__(self, descriptor: int, *, waiting_bytes_max: int = WAITING_BYTES_MAX) -> None:

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.memory.extracting.reading import Reading, new_facts, unread_messages
+from app.memory.facts.reading import Reading, new_facts, unread_messages
 from app.memory.model import Cite, Detail, Item
 from app.memory.narrowing import EXTRACTED, Narrowing
 from app.memory.rules import Rules

@@ -1,7 +1,7 @@
 import pytest
 
 from app.llm.complaints import Complained
-from app.llm.endings import stop_of
+from app.llm.finish_reasons import stop_of
 from app.llm.port import Stop
 
 

@@ -23,7 +23,7 @@ from app.memory.changing.retaining_store import RetainingStore
 from app.memory.charging import Charging
 from app.memory.engine import Engine, EngineConfig
 from app.memory.executing import Executing
-from app.memory.extracting.noting import Noting
+from app.memory.facts.noting import Noting
 from app.memory.means import Means
 from app.memory.metrics import MemoryMetrics
 from app.memory.observing import Observing

@@ -22,15 +22,14 @@ from app.facts.rereading import apply_overrides
 from app.facts.store import FactStore
 from app.kit.db import Tx
 from app.kit.patterns import lazy_pattern
-from app.kit.tokens import text_tokens
 from app.kit.tracing import traced
 from app.memory import locking_store
 from app.memory.calling import Calling, add_usage
-from app.memory.extracting import noting_store
-from app.memory.extracting.merging import Merge, Read, making_way, merge, said_again
-from app.memory.extracting.reading import Reading, first_unread, new_facts, unread_chunks, unread_messages
-from app.memory.extracting.saying import said
 from app.memory.extractive.roles import ExtractiveExtractor
+from app.memory.facts import noting_store
+from app.memory.facts.merging import Merge, Read, making_way, merge, said_again
+from app.memory.facts.reading import Reading, first_unread, new_facts, unread_chunks, unread_messages
+from app.memory.facts.saying import said
 from app.memory.gates import Verdict
 from app.memory.judging import facts_verdict
 from app.memory.means import Means
@@ -46,7 +45,7 @@ from app.redaction.patterns import pattern_redactor
 
 KIND = NoteFacts.name
 FACTS_MAX: Final = "DAYBOOK_FACTS__FACTS_MAX"
-BUILT_IN: Final = ExtractiveExtractor(count=text_tokens)
+BUILT_IN: Final = ExtractiveExtractor()
 
 _KEY: Final = lazy_pattern(r"(?<=\w) (?=(?:key|token)\b)", re.IGNORECASE)
 _TOLD: Final = lazy_pattern(r" (?:is|was|ist|lautet|es|est|è|é)(?: now)? (?=\S)", re.IGNORECASE)
@@ -99,7 +98,7 @@ class Noting:
     ) -> Reading:
         """The reading of the messages after ``after``, to the newest, or to ``last`` if the others are read later."""
         limit = rules.observer_input_tokens
-        found = await self._store.pending_messages(loaded.session_id, after, limit_tokens=limit)
+        found = (await self._store.pending_messages(loaded.session_id, after, limit_tokens=limit)).messages
         more = last is not None or (bool(found) and found[-1].seq < loaded.last_seq)
         end = NEVER if last is None else last
         left = [message for message in found if message.seq <= end and message.erased_at is None]
