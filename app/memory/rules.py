@@ -271,9 +271,13 @@ class MemoryConfig(BaseModel):
         return name
 
     def values(self) -> dict[str, Any]:
-        """The keys that were set, as JSON. A None resets a key to unset, but for buffer_every, where it means off."""
-        given = self.model_dump(include=self.model_fields_set)
-        return {key: value for key, value in given.items() if value is not None or key == "buffer_every"}
+        """The keys that were set, as JSON."""
+        return set_keys(self.model_dump(include=self.model_fields_set))
+
+
+def set_keys(config: dict[str, Any]) -> dict[str, Any]:
+    """Without the keys that are None, which unsets them, but for ``buffer_every``, where it means off."""
+    return {key: value for key, value in config.items() if value is not None or key == "buffer_every"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from typing import Any
 from uuid import UUID
 
 from app.kit.json import dumps
-from app.memory.rules import MACHINE_ZONE
+from app.memory.rules import MACHINE_ZONE, set_keys
 
 SCHEMA = 1
 HEADER, END = "header", "end"
@@ -110,10 +110,13 @@ def content_of(row: Mapping[str, Any]) -> bytes | None:
 
 
 def config_of(config: Any) -> Any:
-    """A row's config without the machine's zone, which older versions stored, and which is none (migration 0030)."""
-    if isinstance(config, dict) and config.get("timezone") == MACHINE_ZONE:
-        return {key: value for key, value in config.items() if key != "timezone"}
-    return config
+    """A row's config as a PUT would store it: a null unsets its key.
+
+    So does the machine's zone, which older versions stored, and which is none (migration 0030).
+    """
+    if not isinstance(config, dict):
+        return config
+    return {key: value for key, value in set_keys(config).items() if (key, value) != ("timezone", MACHINE_ZONE)}
 
 
 def moved(table: str, row: dict[str, Any], place: Place) -> dict[str, Any]:

@@ -250,6 +250,20 @@ async def test_artifacts_of_an_older_export_are_as_deleted(service: Service, tmp
     assert anew.json()["version"] == 2
 
 
+async def test_a_null_in_a_config_is_an_unset_key_as_in_a_request(service: Service, tmp_path: Path) -> None:
+    await service.configure("s1", timezone="Europe/Lisbon", message_tokens=500, buffer_every=None)
+    await service.append("s1", said("Hello"))
+    lines = await export(service, tmp_path / "s1.ndjson")
+    for line in lines:
+        if "config" in line.get("data", {}):
+            line["data"]["config"] |= {"message_tokens": None, "retention": None, "preset": None}
+    rewritten(lines, tmp_path / "nulls.ndjson")
+    await bring(service, tmp_path / "nulls.ndjson", "s2")
+    await service.append("s2", said("Hello again"))
+    assert (await service.get("/sessions/s2"))["config"] == {"timezone": "Europe/Lisbon", "buffer_every": None}
+    assert (await service.memory("s2"))["thresholds"]["buffer_every"] is None
+
+
 async def test_the_zone_of_a_machine_which_an_older_version_took_is_left_out(service: Service, tmp_path: Path) -> None:
     await service.configure("s1", timezone="Europe/Lisbon", message_tokens=500)
     await service.append("s1", said("Hello"))
