@@ -187,6 +187,42 @@ async def test_what_was_refused_of_messages_that_retention_removed_is_emptied(fr
     }
 
 
+async def test_what_was_to_be_read_again_before_sessions_told_how_far_they_had_been_read_is_so(fresh_url: str) -> None:
+    await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0034")
+    connection = await asyncpg.connect(fresh_url)
+    own, shared = uuid4(), uuid4()
+    for key, session, memory, facts_seq in (("erased", own, own, 2), ("shared", uuid4(), shared, 9)):
+        await connection.execute("INSERT INTO memories (id, tenant, wake_tokens) VALUES ($1, 't', 500)", memory)
+        await connection.execute(
+            "INSERT INTO sessions (id, tenant, key, memory_id, facts_seq) VALUES ($1, 't', $2, $3, $4)",
+            session,
+            key,
+            memory,
+            facts_seq,
+        )
+        of_it = None if session == memory else session
+        for kind, outcome, to_seq in (
+            ("note_facts", "recorded", 4),
+            ("note_facts", "recorded", 7),
+            ("note_facts", "failed", 12),
+            ("observe", "recorded", 20),
+        ):
+            await connection.execute(
+                """INSERT INTO runs (memory_id, session_id, kind, provider, model, prompt_version, epoch, outcome,
+                                     from_seq, to_seq)
+                   VALUES ($1, $2, $3, 'p', 'm', '1', 1, $4, 1, $5)""",
+                memory,
+                of_it,
+                kind,
+                outcome,
+                to_seq,
+            )
+    await upgrade(fresh_url)
+    rows = await connection.fetch("SELECT key, facts_again_seq FROM sessions ORDER BY key")
+    await connection.close()
+    assert [tuple(row) for row in rows] == [("erased", 7), ("shared", 0)]
+
+
 async def test_facts_from_before_their_words_had_a_time_and_a_worth_get_both(fresh_url: str) -> None:
     await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0020")
     connection = await asyncpg.connect(fresh_url)

@@ -32,13 +32,20 @@ SELECT count(*) FROM gone WHERE NOT unwanted
 
 # A session that shares a memory is found by its ``waiting``.
 READ_AGAIN = f"""/* read_again */
-UPDATE sessions SET facts_seq = $2, waiting = {waiting(facts_seq="$2::bigint")} WHERE id = $1 AND facts_seq > $2
+UPDATE sessions SET facts_seq = $2, facts_again_seq = greatest(facts_again_seq, facts_seq),
+       waiting = {waiting(facts_seq="$2::bigint")} WHERE id = $1 AND facts_seq > $2
 """  # noqa: S608 - our own statement
+
+# What was read of a deleted session is, in its branch, to be read again.
+WAS_READ = """/* was_read */
+UPDATE sessions SET facts_again_seq = $2 WHERE id = $1 AND facts_again_seq < $2
+"""
 
 # The branches of a session that is deleted, before they are given to its own parent. ``unread``: the first message of
 # the session that is not read, unless the branch has read it. A branch has a memory of its own.
 HEIRS = """/* heirs */
-SELECT s.id, s.key, s.branched_at_seq AS last_seq, CASE WHEN NOT EXISTS (
+SELECT s.id, s.key, s.branched_at_seq AS last_seq,
+       least(greatest(p.facts_seq, p.facts_again_seq), s.branched_at_seq) AS read_seq, CASE WHEN NOT EXISTS (
          SELECT FROM runs r WHERE r.memory_id = s.id AND r.kind = 'note_facts' AND r.outcome = 'recorded'
            AND r.from_seq <= p.facts_seq + 1
        ) THEN p.facts_seq + 1 END AS unread
@@ -197,6 +204,7 @@ async def _inherit(tx: Tx, session: UUID, dropped: Dropped) -> None:
         since = min((seq for seq in (dropped.first, heir["unread"]) if seq is not None), default=None)
         if since is not None and since <= heir["last_seq"]:
             await _reread(tx, branch, derived_since(branch, since), since=since)
+        await tx.execute(WAS_READ, branch, heir["read_seq"])
         rows = await tx.fetch(SAID_ALIKE, session, branch, list(cited), heir["last_seq"])
         inherited = overrides.of(branch, heir["key"], within={row["seq"] for row in rows})
         await rereading_store.restore(tx, tenant, resource_id, branch, heir["key"], inherited)

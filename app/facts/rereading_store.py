@@ -85,19 +85,15 @@ DELETE FROM facts f USING hidden h WHERE f.tenant = h.tenant AND f.resource_id =
 """  # noqa: S608 - our own text
 
 
-# Of each session that was read further than it is now, the messages in between: an erasure deleted what was noted of
-# them, or a message was replaced. Messages that were never read are not among them.
+# Of each session that was read further than it is now, or whose deleted parent was, the messages in between: what was
+# noted of them is deleted, or one was replaced. Messages that were never read are not among them.
 TO_READ_AGAIN = """/* facts_to_read_again */
 SELECT s.id AS session_id, s.key, said.seqs
 FROM sessions s CROSS JOIN LATERAL (
-  SELECT max(to_seq) AS seq FROM runs
-  WHERE memory_id = s.memory_id AND kind = 'note_facts' AND outcome = 'recorded' AND to_seq > s.facts_seq
-    AND coalesce(session_id, memory_id) = s.id
-) AS noted CROSS JOIN LATERAL (
   SELECT array_agg(seq) AS seqs FROM messages
-  WHERE session_id = s.id AND seq > s.facts_seq AND seq <= noted.seq AND observe AND erased_at IS NULL
+  WHERE session_id = s.id AND seq > s.facts_seq AND seq <= s.facts_again_seq AND observe AND erased_at IS NULL
 ) AS said
-WHERE s.tenant = $1 AND s.resource_id = $2 AND s.facts_seq < s.next_seq - 1 AND said.seqs IS NOT NULL
+WHERE s.tenant = $1 AND s.resource_id = $2 AND s.facts_seq < s.facts_again_seq AND said.seqs IS NOT NULL
 """
 
 

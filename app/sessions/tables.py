@@ -36,13 +36,14 @@ class SessionRow(SQLModel, table=True):
 
     ``activated_seq`` was the newest message when ``observed_seq`` and ``tail_from_seq`` last moved, at an activation.
     ``cold_at`` is when an append last found the provider's cache cold: after an idle gap, or a change of the model.
-    ``summary_seq`` is the summary that the tail begins with; it covers the messages up to ``compacted_seq`` without
-    the help of notes. A retention rule has removed the messages up to ``expired_seq``. ``facts_seq`` is the seq up to
-    which facts of its resource were taken. ``config_changes`` is the ``number`` of the newest ``session_configs``.
-    A branch was copied from the session with the key ``branched_from``, up to ``branched_at_seq``. ``began_at`` is when
-    the conversation began, which a branch has from its parent and an import from the exported session; NULL: at
-    ``created_at``. ``waiting``: it shares its memory and needs a look: it has no message yet, unobserved messages, or
-    facts to be taken. A memory finds these sessions by it.
+    ``summary_seq`` is the summary that the tail begins with; it covers the messages up to ``compacted_seq`` without the
+    help of notes. A retention rule has removed the messages up to ``expired_seq``. ``facts_seq`` is the seq up to which
+    facts of its resource were taken; the messages after it, up to ``facts_again_seq``, are to be read again.
+    ``config_changes`` is the ``number`` of the newest ``session_configs``. A branch was copied from the session with
+    the key ``branched_from``, up to ``branched_at_seq``. ``began_at`` is when the conversation began, which a branch
+    has from its parent and an import from the exported session; NULL: at ``created_at``. ``waiting``: it shares its
+    memory and needs a look: it has no message yet, unobserved messages, or facts to be taken. A memory finds these
+    sessions by it.
     """
 
     __tablename__ = "sessions"
@@ -89,6 +90,7 @@ class SessionRow(SQLModel, table=True):
     actor_cost_usd: float | None = Field(sa_column=Column(Float))
     config: dict[str, Any] = Field(sa_column=Column(JSONB, nullable=False, server_default=text("'{}'")))
     facts_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    facts_again_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     config_changes: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     meta: dict[str, Any] = Field(sa_column=Column("metadata", JSONB, nullable=False, server_default=text("'{}'")))
     created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))

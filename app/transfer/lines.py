@@ -45,7 +45,7 @@ UNREAD = {"facts_seq": 0}  # to be read for facts again: those of its resource a
 NO_LEASE = {"lease_epoch": 0, "lease_owner": None, "lease_step": None}
 BY_SESSION = {"memory_versions": ("cursors",), "reflections": ("covers",)}  # columns whose keys are ids of sessions
 # Columns that get their value in the database that imports.
-MADE_HERE = {"state_entries": ("version",), "sessions": ("waiting", "created_at")}
+MADE_HERE = {"state_entries": ("version",), "sessions": ("waiting", "created_at", "facts_again_seq")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -345,6 +345,31 @@ async def test_where_all_is_deleted_nothing_comes_back_that_an_erasure_had_left_
     assert await texts(service, validity="all") == ["User: I own a dog."]
 
 
+@pytest.mark.parametrize("branched", ["unread", "read", "to be read again"])
+async def test_where_all_is_deleted_nothing_comes_back_of_a_branch_that_was_to_be_read_for_a_deleted_parent(
+    service: Service, branched: str
+) -> None:
+    """What nobody has read is noted."""
+    told = ["I live in Lisbon.", "My code is 4711.", "I prefer a window seat."]
+    for number, text in enumerate(told, start=1):
+        await say(service, text, id=f"m-{number}")
+    if branched == "unread":
+        assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+        await end(service)
+    else:
+        await end(service)
+        await say(service, "I own a boat.", id="m-4")
+        if branched == "to be read again":
+            await service.client.delete("/sessions/s1/messages/m-2")
+        assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    assert (await service.client.delete(FACTS)).status_code == 200
+    await say(service, "I own a dog.", key="s2", id="m-5")
+    await end(service, "s2")
+    unread = [] if branched == "unread" else ["User: I own a boat."]
+    assert await texts(service, validity="all") == [*unread, "User: I own a dog."]
+
+
 async def test_what_a_branch_tells_too_is_known_when_its_parent_is_gone(service: Service) -> None:
     await say(service, "I live in Lisbon.", "I own a dog.", "I prefer a window seat.")
     await end(service)

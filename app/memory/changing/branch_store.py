@@ -24,7 +24,7 @@ LOCK_PARENT = "/* lock_parent */ SELECT next_seq - 1 AS last_seq, memory_id FROM
 # The first reflection made later of nothing but notes that were live then is the buffered one.
 COPY = """/* branch */
 WITH {moment}, parent AS (
-  SELECT t.*, s.tenant, s.key, s.resource_id, s.metadata, s.facts_seq, s.expired_seq,
+  SELECT t.*, s.tenant, s.key, s.resource_id, s.metadata, s.facts_seq, s.facts_again_seq, s.expired_seq,
          coalesce(s.began_at, s.created_at) AS began_at,
          m.scope, m.log_version, m.unhelped_tokens, m.reflected_at,
          (SELECT ingested_at FROM messages WHERE session_id = t.id AND seq = t.seq) AS last_active_at,
@@ -66,11 +66,12 @@ WITH {moment}, parent AS (
 ), put AS (
   INSERT INTO sessions (id, tenant, key, resource_id, memory_id, next_seq, total_tokens, observed_seq, buffered_seq,
                         activated_seq, tail_from_seq, summary_seq, compacted_seq, anchor_date, last_active_at, config,
-                        config_changes, metadata, facts_seq, expired_seq, began_at, branched_from, branched_at_seq)
+                        config_changes, metadata, facts_seq, facts_again_seq, expired_seq, began_at, branched_from,
+                        branched_at_seq)
   SELECT $2, tenant, $3, resource_id, $2, seq + 1, total_tokens, observed_seq,
          greatest(observed_seq, (SELECT max(to_seq) FROM chunk)), activated_seq, tail_from_seq, summary_seq,
          compacted_seq, anchor_date, last_active_at, config, config_changes, metadata,
-         least(facts_seq, seq), least(expired_seq, seq), began_at, key, seq
+         least(facts_seq, seq), least(facts_again_seq, seq), least(expired_seq, seq), began_at, key, seq
   FROM parent ON CONFLICT (id) DO NOTHING RETURNING *
 ), message AS (
   INSERT INTO messages (session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash, created_at,
@@ -141,11 +142,12 @@ WITH parent AS (
   FROM sessions s JOIN messages m ON m.session_id = s.id AND m.seq = $4 WHERE s.id = $1
 ), put AS (
   INSERT INTO sessions (id, tenant, key, resource_id, memory_id, next_seq, total_tokens, anchor_date, last_active_at,
-                        config, config_changes, metadata, facts_seq, expired_seq, began_at, branched_from,
-                        branched_at_seq)
+                        config, config_changes, metadata, facts_seq, facts_again_seq, expired_seq, began_at,
+                        branched_from, branched_at_seq)
   SELECT $2, tenant, $3, resource_id, $2, $4 + 1, tokens, dated, said_at,
          coalesce((SELECT config FROM session_configs c WHERE c.session_id = p.id AND c.number = p.number), '{}'),
-         number, metadata, least(facts_seq, $4), least(expired_seq, $4), coalesce(began_at, created_at), key, $4
+         number, metadata, least(facts_seq, $4), least(facts_again_seq, $4), least(expired_seq, $4),
+         coalesce(began_at, created_at), key, $4
   FROM parent p ON CONFLICT (id) DO NOTHING RETURNING *
 ), message AS (
   INSERT INTO messages (session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash, created_at,
