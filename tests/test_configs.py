@@ -11,13 +11,18 @@ from app.artifacts.sweeping import SweepConfig
 from app.context.model import ContextLimits
 from app.diagnostics.service import EventsConfig
 from app.facts.model import FactConfig
+from app.keys.auth import AuthConfig
 from app.kit.connection import ConnectionConfig
 from app.kit.http import HttpConfig
 from app.kit.nonblocking import WAITING_BYTES_MAX
+from app.kit.rates import RateConfig
+from app.llm.embedding import EmbeddingConfig
 from app.llm.guard import GuardConfig
-from app.llm.port import LlmConfig
+from app.llm.port import LlmConfig, Provider
+from app.memory.changing.branching import BranchConfig
 from app.memory.changing.retaining import RetainingConfig
 from app.memory.engine import EngineConfig
+from app.memory.spending import Caps
 from app.memory.store import MemoryStore
 from app.recall.indexer import IndexConfig
 from app.recall.service import RecallConfig
@@ -35,6 +40,7 @@ SETTINGS = Settings()
     ("config", "group"),
     [
         (ArtifactConfig(), SETTINGS.artifacts),
+        (EmbeddingConfig(provider=SETTINGS.embeddings.provider), SETTINGS.embeddings),
         (ConnectionConfig(), SETTINGS.http),
         (EngineConfig(), SETTINGS.engine),
         (EventsConfig(), SETTINGS.events),
@@ -43,6 +49,7 @@ SETTINGS = Settings()
         (GuardConfig(), SETTINGS.llm),
         (HttpConfig(), SETTINGS.http),
         (LlmConfig(), SETTINGS.llm),
+        (RateConfig(), SETTINGS.rates),
         (RetainingConfig(), SETTINGS.retention),
         (SessionConfig(), SETTINGS.sessions),
         (StateConfig(), SETTINGS.state),
@@ -55,6 +62,8 @@ def test_what_a_part_keeps_to_by_itself_is_what_the_settings_say(config: Any, gr
 
 
 def test_what_a_part_keeps_to_by_itself_is_a_setting_of_another_name_too() -> None:
+    assert configs.auth_config(SETTINGS) == AuthConfig()
+    assert configs.caps(SETTINGS.model_copy(update={"provider": Provider.OPENAI})) == Caps()
     assert configs.context_limits(SETTINGS) == ContextLimits()
     assert configs.ending_config(SETTINGS) == EndingConfig()
     assert configs.index_config(SETTINGS) == IndexConfig()
@@ -63,6 +72,7 @@ def test_what_a_part_keeps_to_by_itself_is_a_setting_of_another_name_too() -> No
 
 
 def test_what_has_no_config_of_its_own_keeps_to_the_settings_by_itself_too() -> None:
+    assert BranchConfig().messages_max == SETTINGS.sessions.branch_messages_max
     by_itself = signature(MemoryStore).parameters["pending_messages_max"].default
     assert by_itself == SETTINGS.engine.pending_messages_max
     assert SETTINGS.log_waiting_bytes_max == WAITING_BYTES_MAX

@@ -33,7 +33,7 @@ class TooManyRequests(DomainError):
 class RateConfig:
     """``per_minute`` 0: no limit."""
 
-    per_minute: int = 0
+    per_minute: int = 120_000
     redis_url: str | None = None
 
 
