@@ -16,7 +16,7 @@ from app.kit.connection import ConnectionConfig
 from app.kit.http import HttpConfig
 from app.kit.nonblocking import WAITING_BYTES_MAX
 from app.kit.rates import RateConfig
-from app.llm.embedding import EmbeddingConfig
+from app.llm.embedding import EmbeddingConfig, EmbeddingProvider
 from app.llm.guard import GuardConfig
 from app.llm.port import LlmConfig, Provider
 from app.memory.changing.branching import BranchConfig
@@ -34,13 +34,14 @@ from app.state.model import StateConfig
 from app.transfer.exporting import ExportConfig
 
 SETTINGS = Settings()
+HASHED = EmbeddingProvider.SCRIPTED
 
 
 @pytest.mark.parametrize(
     ("config", "group"),
     [
         (ArtifactConfig(), SETTINGS.artifacts),
-        (EmbeddingConfig(provider=SETTINGS.embeddings.provider), SETTINGS.embeddings),
+        (EmbeddingConfig(provider=HASHED), SETTINGS.embeddings.model_copy(update={"provider": HASHED})),
         (ConnectionConfig(), SETTINGS.http),
         (EngineConfig(), SETTINGS.engine),
         (EventsConfig(), SETTINGS.events),
