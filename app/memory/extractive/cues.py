@@ -23,7 +23,7 @@ class _Cue:
 
     english: re.Pattern[str]
     other: re.Pattern[str]
-    european: re.Pattern[str] | None = None
+    european: re.Pattern[str]
     unless: re.Pattern[str] | None = None
     undone: re.Pattern[str] | None = None
 
@@ -31,9 +31,8 @@ class _Cue:
         lowered = text.lower()
         if _holds(self.english, lowered, self.unless) or self.other.search(lowered) is not None:
             return True
-        if self.european is None or not (told := european.said(text)):
-            return False
-        return _holds(self.european, told, self.undone)
+        told = european.said(text)
+        return told != "" and _holds(self.european, told, self.undone)
 
 
 def _holds(pattern: re.Pattern[str], text: str, unless: re.Pattern[str] | None) -> bool:
@@ -46,7 +45,7 @@ def _holds(pattern: re.Pattern[str], text: str, unless: re.Pattern[str] | None) 
 def _cue(
     english: str,
     other: str,
-    also: re.Pattern[str] | None = None,
+    also: re.Pattern[str],
     *,
     unless: re.Pattern[str] | None = None,
     undone: re.Pattern[str] | None = None,

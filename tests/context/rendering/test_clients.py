@@ -1,11 +1,9 @@
 """Every payload splatted into the provider's own client, and what the provider then receives."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import anthropic
 import openai
-import pytest
 from google import genai
 from google.genai import types
 
@@ -13,12 +11,6 @@ from app.context.model import Format
 from app.kit.json import dumps, loads
 from tests.context.rendering.capture import Capture
 from tests.context.rendering.test_golden import compiled
-
-
-@pytest.fixture(scope="module")
-def provider() -> Iterator[Capture]:
-    with Capture() as capture:
-        yield capture
 
 
 def payload_of(shape: Format) -> dict[str, Any]:

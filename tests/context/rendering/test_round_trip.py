@@ -1,6 +1,6 @@
 """What an agent's SDK gives it goes in as it is, and comes out for the same provider as it went in."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import anthropic
@@ -21,12 +21,6 @@ from tests.context.rendering.streams import RESPONSE
 from tests.context.shapes import CHECKS, flat
 
 QUESTION = {"role": "user", "content": [{"type": "text", "text": "Where is it warmer?"}]}
-
-
-@pytest.fixture(scope="module")
-def provider() -> Iterator[Capture]:
-    with Capture() as capture:
-        yield capture
 
 
 def stored(raw: Sequence[Any]) -> tuple[Message, ...]:
