@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 
 import structlog
 from anyio import CancelScope
+from anyio.lowlevel import checkpoint_if_cancelled
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from starlette.types import Send
@@ -42,12 +43,16 @@ class ExportResponse(StreamingResponse):
 
 
 async def _to_their_end(lines: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-    """The lines. Reading one is never cancelled half-way, after which the connection could not be returned in order."""
+    """The lines. Reading one is never cancelled half-way, after which the connection could not be returned in order.
+
+    It is cancelled between two: to a caller that has disconnected, the server sends without a checkpoint.
+    """
     while True:
         with CancelScope(shield=True):
             line = await anext(lines, None)
         if line is None:
             return
+        await checkpoint_if_cancelled()
         yield line
 
 

@@ -124,6 +124,25 @@ async def test_an_export_that_nobody_reads_ends_without_its_end_and_with_a_line_
     assert "its reader took nothing for 3 s (DAYBOOK_EXPORT__STALL_SECONDS)" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_an_export_whose_caller_has_gone_reads_no_further(
+    start_service: StartService, tmp_path: Path, capsys: pytest.CaptureFixture[str], method: str
+) -> None:
+    """Of a large resource it held a connection and a place to its end: five HEADs in a row were answered 503."""
+    store = tmp_path / "objects"
+    settings: dict[str, Any] = {"memory": {"enabled": False}, "artifacts": {"url": f"file://{store}"}}
+    async with start_service(provider="extractive", **settings) as service:
+        await service.client.put("/sessions/s", json={"resource_id": "r"})
+        for _ in range(12):  # more than all buffers between hold
+            await service.append("s", *LONG)
+        await service.client.put("/sessions/s/artifacts/a.bin", content=b"abc")
+        store.rename(tmp_path / "away")  # who reads up to the artifact tells that it is not there
+        await broken_off(service, EXPORT.replace("GET", method).encode(), answered=True, reset=False)
+        await until(partial(told, service, "/resources/{resource_id}/export"), bool)
+        await until(partial(in_use, service), (0).__eq__)
+    assert "export_broken" not in capsys.readouterr().out
+
+
 async def test_an_export_that_is_read_slowly_comes_to_its_end(start_service: StartService) -> None:
     settings: dict[str, Any] = {"memory": {"enabled": False}, "export": {"stall_seconds": 2}}
     async with start_service(provider="extractive", **settings) as service:
