@@ -122,7 +122,7 @@ async def test_what_waits_is_told_by_status_and_age(
         await service.append("stalled", *plain_talk(8))
         await until_stalled(service, database_url, "stalled")
         models.always = None
-        models.fail_next(Fault.SERVER_ERROR)
+        models.fail_next(Fault.SERVER_ERROR, retry_after="600")  # or it is tried again while it is counted
         await service.append("backing-off", *plain_talk(8))
         await until(lambda: service.memory("backing-off"), lambda memory: memory["status"] == "backing_off")
         await service.append("idle", {"role": "user", "content": "Hello"})

@@ -107,7 +107,9 @@ async def test_an_open_circuit_and_a_provider_that_answers_again_are_told(
     start_service: StartService, models: ModelServer
 ) -> None:
     models.fail_next(Fault.SERVER_ERROR)
-    async with start_service(provider="openai", memory=MEMORY, llm={"failures_max": 1, "open_seconds": 60}) as service:
+    given_up = {"failures_max": 1, "open_seconds": 60}
+    unlooked = {"sweep_seconds": 600}  # or it is tried again while it is looked at
+    async with start_service(provider="openai", memory=MEMORY, llm=given_up, engine=unlooked) as service:
         await service.append("s", *plain_talk(8))
         await until(lambda: service.memory("s"), lambda memory: memory["status"] == "backing_off")
         down = await overview(service)

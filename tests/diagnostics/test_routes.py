@@ -1,5 +1,6 @@
 """What the service tells about a memory, and the steps that can be asked for (api.md, Memory and Operation)."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import httpx2 as httpx
 import pytest
 
 from tests.conftest import Service, StartService
+from tests.model_server import Fault, ModelServer
 
 # The example of api.md, word for word.
 EXAMPLE = json.loads("""
@@ -303,14 +305,17 @@ def script(tmp_path: Path, *rules: dict[str, Any]) -> dict[str, Any]:
     return {"provider": "scripted", "model": str(path)}
 
 
-async def test_a_step_that_runs_is_told_with_its_lease(start_service: StartService, tmp_path: Path) -> None:
-    async with start_service(**script(tmp_path, {"reply": REPLY, "delay_ms": 700})) as service:
+async def test_a_step_that_runs_is_told_with_its_lease(start_service: StartService, models: ModelServer) -> None:
+    models.fail_next(Fault.HANG)
+    async with start_service(provider="openai") as service:
         await talk(service, FACTS[0])
         await ask(service, "observe")
-        while (memory := await service.memory("s1"))["status"] != "observing":
-            pass
+        assert await asyncio.to_thread(models.wait_for_requests, 1)
+        memory = await service.memory("s1")
+        assert memory["status"] == "observing"
         assert set(memory["lease"]) == {"owner", "epoch", "expires_at", "step"}
         assert memory["lease"]["step"] == "observe"
+        models.release()
         assert (await idle(service))["lease"] is None
 
 

@@ -221,11 +221,12 @@ async def test_what_a_call_cost_whose_session_was_deleted_is_its_tenants_alone(
 async def test_a_failed_call_gives_back_what_it_had_reserved(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:
-    models.fail_next(Fault.SERVER_ERROR)
+    models.fail_next(Fault.SERVER_ERROR, retry_after="600")
     caps = {"session_tokens_per_day": 1_000}  # less than a call may use
     async with start_service(provider=provider, memory=MEMORY, caps=caps) as service:
         await service.append(KEY, *talk(1, OBSERVE_AT))
         failing = await memory_where(service, "backing_off")
+        await service.client.post(f"/sessions/{KEY}/memory/redrive")
         done = await memory_where(service, "idle")
 
     assert failing["spending"]["session"]["tokens"] == 0

@@ -28,6 +28,7 @@ MEMORY: dict[str, Any] = {
 }
 LIMITS = Limits(message_budget=1_000, memory_budget=1_200)
 OBSERVE_AT = 8  # messages of talk: over 400 tokens
+UNLOOKED = {"sweep_seconds": 600.0}  # nobody sees that a wait has ended, so that a state lasts until it was read
 PROMPT_SECONDS = 10.0  # on a busy machine; an answer that waited for the model would take its time-out, which is 90
 
 
@@ -84,12 +85,13 @@ async def test_a_call_that_fails_is_told_and_tried_again(
     start_service: StartService, models: ModelServer, provider: str, fault: Fault, kind: str
 ) -> None:
     models.fail_next(fault, retry_after=None)
-    seconds = 1.5 if fault is Fault.HANG else 60.0
-    async with start_service(provider=provider, memory=MEMORY, llm={"timeout_seconds": seconds}) as service:
+    llm = {"timeout_seconds": 2.0 if fault is Fault.HANG else 60.0}
+    async with start_service(provider=provider, memory=MEMORY, llm=llm, engine=UNLOOKED) as service:
         await service.append(KEY, *talk(1, OBSERVE_AT))
         failing = await memory_where(service, status="backing_off", attempts=1)
-        failed, *_ = await runs(service)
+        (failed,) = await runs(service)
         raw = await service.context(KEY)
+    async with start_service(provider=provider, memory=MEMORY) as service:
         caught_up = await memory_where(service, status="idle", attempts=0)
         await assert_whole(service, models, talk(1, OBSERVE_AT))
 
@@ -115,7 +117,8 @@ async def test_no_more_of_a_reply_is_read_than_is_set(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:
     models.answers[PromptKind.OBSERVER] = lambda _asked: "x" * 1_024
-    async with start_service(provider=provider, memory=MEMORY, llm={"reply_bytes_max": 1_024}) as service:
+    llm = {"reply_bytes_max": 1_024}
+    async with start_service(provider=provider, memory=MEMORY, llm=llm, engine=UNLOOKED) as service:
         await service.append(KEY, *talk(1, OBSERVE_AT))
         failing = await memory_where(service, status="backing_off", attempts=1)
     assert failing["last_error"]["kind"] == "too_large"
@@ -126,11 +129,12 @@ async def test_a_bad_reply_is_kept_for_inspection_and_never_recorded(
     start_service: StartService, models: ModelServer, provider: str, fault: Fault
 ) -> None:
     models.fail_next(fault, times=2)
-    async with start_service(provider=provider, memory=MEMORY) as service:
+    async with start_service(provider=provider, memory=MEMORY, engine=UNLOOKED) as service:
         await service.append(KEY, *talk(1, OBSERVE_AT))
         failing = await memory_where(service, status="backing_off", attempts=1)
         rejected = await runs(service)
         log = await service.get(f"/sessions/{KEY}/memory/log")
+    async with start_service(provider=provider, memory=MEMORY) as service:
         await memory_where(service, status="idle", attempts=0)
         await assert_whole(service, models, talk(1, OBSERVE_AT))
 
@@ -147,7 +151,7 @@ async def test_a_bad_reply_that_cannot_be_stored_as_it_is_fails_its_step_like_an
     start_service: StartService, models: ModelServer, provider: str, reply: str
 ) -> None:
     models.answers[PromptKind.OBSERVER] = lambda _asked: reply
-    async with start_service(provider=provider, memory=MEMORY) as service:
+    async with start_service(provider=provider, memory=MEMORY, engine=UNLOOKED) as service:
         await service.append(KEY, *talk(1, OBSERVE_AT))
         failing = await memory_where(service, status="backing_off", attempts=1)
         rejected = await runs(service)
@@ -239,10 +243,12 @@ async def test_a_refusal_is_paid_for_and_so_it_is_counted(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:
     models.fail_next(Fault.REFUSAL)
-    async with start_service(provider=provider, memory=MEMORY, caps={"session_tokens_per_day": 1_000_000}) as service:
+    settings: dict[str, Any] = {"memory": MEMORY, "caps": {"session_tokens_per_day": 1_000_000}}
+    async with start_service(provider=provider, engine=UNLOOKED, **settings) as service:
         await service.append(KEY, *talk(1, OBSERVE_AT))
         failing = await memory_where(service, status="backing_off", attempts=1)
-        refused, *_ = await runs(service)
+        (refused,) = await runs(service)
+    async with start_service(provider=provider, **settings) as service:
         await memory_where(service, status="idle", attempts=0)
         await assert_whole(service, models, talk(1, OBSERVE_AT))
 
@@ -260,9 +266,9 @@ async def test_a_step_that_fails_eight_times_stalls_until_it_is_redriven(
     models.fail_next(Fault.SERVER_ERROR, times=8)
     stages = []
     patient = {"failures_max": 100}  # or the provider would not even be asked
-    async with start_service(provider="anthropic", memory=MEMORY, llm=patient) as service:
-        await service.append(KEY, *talk(1, OBSERVE_AT))
+    async with start_service(provider="anthropic", memory=MEMORY, llm=patient, engine=UNLOOKED) as service:
         for attempts in range(1, 9):
+            await service.append(KEY, *talk(1, OBSERVE_AT))  # said again it only wakes what is due
             stages.append(await memory_where(service, lease=None, attempts=attempts))
             if attempts < 8:
                 await the_wait_ends(database_url)
@@ -325,11 +331,12 @@ async def test_a_reflector_that_fails_leaves_the_log_as_it_was(
 ) -> None:
     models.fail_next(Fault.EMPTY, kind=PromptKind.REFLECTOR, times=4)
     posted = talk(1, 60)
-    async with start_service(provider=provider, memory=MEMORY) as service:
+    async with start_service(provider=provider, memory=MEMORY, engine=UNLOOKED) as service:
         await service.append(KEY, *posted)
         failing = await memory_where(service, status="backing_off", attempts=1)
         before = await look(service, KEY)
         rejected = await items(service, f"/sessions/{KEY}/memory/runs", outcome="rejected")
+    async with start_service(provider=provider, memory=MEMORY) as service:
         await memory_where(service, status="idle", attempts=0)
         await assert_whole(service, models, posted)
         after = await service.memory(KEY)
