@@ -37,5 +37,5 @@ def test_a_run_that_is_ended_leaves_nothing_behind(script: str) -> None:
         assert started
         run.terminate()
         assert run.wait(60) == SIGTERMED
-        _, alive = psutil.wait_procs(started, timeout=10)
+        _, alive = psutil.wait_procs(started, timeout=60)
         assert alive == []

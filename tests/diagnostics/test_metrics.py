@@ -163,7 +163,7 @@ def no_connection_is_wanted(found: Samples) -> bool:
 
 
 async def test_counters_are_told_without_the_database_too(start_service: StartService) -> None:
-    settings = {"pool": {"min": 1, "max": 1, "connect_seconds": 1.0}}  # enough to connect on a busy machine
+    settings = {"pool": {"min": 1, "max": 1, "connect_seconds": 3.0}}  # enough to connect on a busy machine
     async with start_service(**settings) as service, service.app.state.database.connection():
         found = await samples(service)
 

@@ -144,7 +144,7 @@ async def test_an_export_whose_caller_has_gone_reads_no_further(
 
 
 async def test_an_export_that_is_read_slowly_comes_to_its_end(start_service: StartService) -> None:
-    settings: dict[str, Any] = {"memory": {"enabled": False}, "export": {"stall_seconds": 2}}
+    settings: dict[str, Any] = {"memory": {"enabled": False}, "export": {"stall_seconds": 5}}
     async with start_service(provider="extractive", **settings) as service:
         await service.client.put("/sessions/s", json={"resource_id": "r"})
         for name in ("a.bin", "b.bin"):  # each a line that is read for longer than one waits for who does not read

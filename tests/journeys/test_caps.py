@@ -160,7 +160,7 @@ async def test_a_cap_is_passed_by_one_call_at_most_whoever_calls(
         "provider": provider,
         "memory": MEMORY | {"observer_input_tokens": 450},
         "caps": {"tenant_tokens_per_day": cap},
-        "engine": {"sweep_seconds": 0.1, "lease_seconds": 5},
+        "engine": {"sweep_seconds": 0.1, "lease_seconds": 60},
     }
     async with start_service(**settings) as one, start_service(**settings) as other:
         for turn in range(6):

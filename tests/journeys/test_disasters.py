@@ -235,7 +235,7 @@ async def test_a_database_that_hangs_keeps_no_service_from_ending(own_url: str, 
     environment = {
         "DAYBOOK_DATABASE_URL": own_url,
         "DAYBOOK_MIGRATE": "never",
-        "DAYBOOK_POOL__CONNECT_SECONDS": "1",
+        "DAYBOOK_POOL__CONNECT_SECONDS": "3",
         "DAYBOOK_POOL__STATEMENT_SECONDS": "5",
     }
     owner, locking = await asyncpg.connect(postgres), await asyncpg.connect(own_url)

@@ -29,7 +29,7 @@ MEMORY: dict[str, Any] = {
 LIMITS = Limits(message_budget=1_000, memory_budget=1_200)
 OBSERVE_AT = 8  # messages of talk: over 400 tokens
 UNLOOKED = {"sweep_seconds": 600.0}  # nobody sees that a wait has ended, so that a state lasts until it was read
-PROMPT_SECONDS = 10.0  # on a busy machine; an answer that waited for the model would take its time-out, which is 90
+PROMPT_SECONDS = 45.0  # on a busy machine; an answer that waited for the model would take its time-out, which is 90
 
 
 async def memory_where(service: Service, **values: Any) -> Json:

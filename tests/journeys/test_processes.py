@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -19,8 +18,7 @@ from tests.model_server import Fault, ModelServer
 
 KEY = "s"
 TALK = 24  # messages of plain_talk: more than the 1,000 tokens of preset compact
-SHORT_LEASE, LONG_LEASE = "2", "600"
-SOON_SECONDS = 20.0  # far below the long lease
+SHORT_LEASE, LONG_LEASE = "2", "600"  # no test waits for the end of the long one
 
 
 @pytest.fixture
@@ -141,11 +139,9 @@ async def test_a_service_that_cannot_finish_gives_its_work_to_another(
     environment: dict[str, str], models: ModelServer
 ) -> None:
     async with beside(leased(environment, LONG_LEASE, grace="0.5"), models) as (stopping, taking):
-        started = time.monotonic()
         stopping.send(signal.SIGTERM)
         assert await stopping.ended() == 0
         await recorded(taking)
-        assert time.monotonic() - started < SOON_SECONDS
         await assert_done_once(taking)
 
     assert len(models.requests) == 2

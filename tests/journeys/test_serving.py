@@ -288,11 +288,15 @@ def workers_of(service: Running) -> list[psutil.Process]:
     return found
 
 
+async def both_workers_of(service: Running) -> list[psutil.Process]:
+    """The first may answer before the second has begun."""
+    return await until(partial(asyncio.to_thread, workers_of, service), lambda found: len(found) == 2)
+
+
 async def test_several_workers_serve_one_socket_and_one_that_dies_is_replaced(database_url: str) -> None:
     async with process({"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_WORKERS": "2"}) as service:
         posted = plain_talk(40)
-        first = {worker.pid for worker in workers_of(service)}
-        assert len(first) == 2
+        first = {worker.pid for worker in await both_workers_of(service)}
         for number, message in enumerate(posted):
             if number == 20:
                 min(workers_of(service), key=lambda worker: worker.pid).kill()
@@ -308,7 +312,7 @@ async def test_several_workers_serve_one_socket_and_one_that_dies_is_replaced(da
 
 async def test_no_request_fails_while_the_workers_are_replaced(database_url: str) -> None:
     async with process({"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_WORKERS": "2"}) as service:
-        first = {worker.pid for worker in workers_of(service)}
+        first = {worker.pid for worker in await both_workers_of(service)}
         replaced = asyncio.Event()
 
         async def converse(key: str) -> list[str]:
@@ -346,9 +350,9 @@ async def appended(service: Running, message: dict[str, Any]) -> bool:
 
 async def test_workers_end_with_the_process_that_supervises_them(database_url: str) -> None:
     async with process({"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_WORKERS": "2"}) as service:
-        workers = workers_of(service)
+        workers = await both_workers_of(service)
         await service.kill()
-        gone, alive = await asyncio.to_thread(psutil.wait_procs, workers, timeout=20)
+        gone, alive = await asyncio.to_thread(psutil.wait_procs, workers, timeout=60)
         assert (len(gone), alive) == (2, [])
 
 

@@ -110,7 +110,7 @@ async def test_while_the_redis_is_away_nobody_is_refused() -> None:
 async def test_nor_is_one_held_up_where_the_url_names_no_host() -> None:
     """The library makes another client for it, which tried again for 5 s at each request."""
     rates = Rates(RateConfig(per_minute=1_000, redis_url="redis://"))
-    async with asyncio.timeout(2 * REDIS_SECONDS):  # whether there is a Redis at localhost or not
+    async with asyncio.timeout(4 * REDIS_SECONDS):  # whether there is a Redis at localhost or not
         await rates.spend("k", [])
     await rates.close()
 
@@ -146,7 +146,7 @@ def test_the_doctor_tells_of_a_redis_that_is_away_or_hangs_or_is_none(tmp_path: 
         ports = (free_port(), hanging.getsockname()[1])
         begun = time.monotonic()
         found = [of_the_doctor(tmp_path, f"redis://:{PASSWORD}@127.0.0.1:{port}/0") for port in ports]
-        assert time.monotonic() - begun < 10 * REDIS_SECONDS
+        assert time.monotonic() - begun < 30 * REDIS_SECONDS
     found.append(of_the_doctor(tmp_path, f"rediz://:{PASSWORD}@127.0.0.1"))
     assert {one.verdict for one in found} == {Verdict.WRONG}
     assert PASSWORD not in f"{found}"

@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -13,7 +14,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from app.kit.errors import StartError
 from app.kit.tracing import CLOSE_SECONDS, UNTRACED, add_trace, build_tracing, traced
 from tests.conftest import StartService
-from tests.journeys.looks import WAIT_MS
+from tests.journeys.looks import WAIT_MS, until
 from tests.model_server import Fault, ModelServer
 
 SECRET = "xyzzy-plugh"
@@ -122,8 +123,9 @@ async def test_a_failed_call_is_an_error_without_its_words(
     start_service: StartService, models: ModelServer, collector: Collector
 ) -> None:
     models.fail_next(Fault.BAD_REQUEST)
-    async with start_service(provider="openai", memory=MEMORY) as service:
-        await service.append("s", {"role": "user", "content": f"{SECRET} " * 900}, wait_ms=500)
+    async with start_service(provider="openai", memory=MEMORY, engine={"sweep_seconds": 600}) as service:
+        await service.append("s", {"role": "user", "content": f"{SECRET} " * 900})
+        await until(partial(service.memory, "s"), lambda memory: memory["attempts"] == 1)
     (call,) = [span for span in collector.spans() if span.name.startswith("chat ")]
 
     assert call.status.code == call.status.STATUS_CODE_ERROR
@@ -161,7 +163,7 @@ def test_a_collector_that_does_not_answer_holds_up_no_end(monkeypatch: pytest.Mo
         began = time.monotonic()
         tracing.close()
 
-    assert time.monotonic() - began < CLOSE_SECONDS + 2
+    assert time.monotonic() - began < 10 * CLOSE_SECONDS
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ async def test_a_call_ends_at_its_time_out_even_if_bytes_keep_coming(
     error = await failure(hasty)
 
     assert (error.kind, error.retryable) == ("timeout", True)
-    assert asyncio.get_running_loop().time() - started < 20 * TIMEOUT_SECONDS
+    assert asyncio.get_running_loop().time() - started < 100 * TIMEOUT_SECONDS
 
 
 async def test_a_hang_that_is_released_gets_its_reply(server: ModelServer, model: Model) -> None:

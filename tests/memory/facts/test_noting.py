@@ -265,7 +265,7 @@ async def test_a_session_that_somebody_holds_keeps_no_other_from_ending(
         for key in ("s1", "s2"):
             await service.append(key, {"role": "user", "content": "Hello"})
     holding = await asyncpg.connect(database_url)
-    async with start_service(sessions=idle, pool={"statement_seconds": 0.5}) as service:
+    async with start_service(sessions=idle, pool={"statement_seconds": 3.0}) as service:
         async with holding.transaction():
             held = await holding.fetchval("SELECT key FROM sessions ORDER BY id LIMIT 1 FOR UPDATE")
             other = {"s1": "s2", "s2": "s1"}[held]
