@@ -43,7 +43,7 @@ async def test_a_closed_loop_sends_one_request_at_a_time_on_each_connection_and_
     heard: list[bytes] = []
     requests = [request("GET", f"/{number}") for number in range(3)]
     async with answering(lambda: answered("200 OK"), heard) as port:
-        plan = Plan(port=port, requests=requests, connections=2, seconds=0.1)
+        plan = Plan(port=port, requests=requests, connections=2, seconds=1.0)
         load = await asyncio.to_thread(run, plan)
 
     assert len(load.latencies) == len(heard) > 2
@@ -64,7 +64,7 @@ async def test_an_open_loop_keeps_its_rate_and_counts_a_latency_from_when_the_re
 
 async def test_an_answer_that_is_an_error_is_no_latency() -> None:
     async with answering(lambda: answered("503 Service Unavailable", b"later"), []) as port:
-        plan = Plan(port=port, requests=[request("GET", "/")], connections=1, seconds=0.05)
+        plan = Plan(port=port, requests=[request("GET", "/")], connections=1, seconds=0.5)
         load = await asyncio.to_thread(run, plan)
 
     assert load.latencies == []
