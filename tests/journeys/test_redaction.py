@@ -368,7 +368,8 @@ async def test_a_step_that_breaks_after_its_calls_has_paid_for_them_and_quotes_n
     replies = iter(["Lisbon, Lisbon and Lisbon", "the codename is Ultra"])
     endings = iter([Ending.LENGTH, Ending.REFUSAL if refused else Ending.END])
     models.said_to = lambda asked: Said(body=reply("anthropic", asked, next(replies), next(endings)))
-    async with start_service(provider="anthropic", memory=MEMORY, redaction=ON) as service:
+    once = {"sweep_seconds": 600}  # there is no reply to another try
+    async with start_service(provider="anthropic", memory=MEMORY, redaction=ON, engine=once) as service:
         await service.append("s", *said)
         memory = await until(lambda: service.memory("s"), lambda memory: memory["last_error"] is not None)
         runs = (await service.get("/sessions/s/memory/runs"))["items"]

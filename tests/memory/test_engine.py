@@ -248,7 +248,8 @@ async def test_a_failure_that_cannot_be_recorded_as_it_is_counts_all_the_same(
     start_service: StartService, tmp_path: Path
 ) -> None:
     fails = script(tmp_path, {"error": {"kind": "no\x00text"}})
-    async with start_service(**fails, memory={"message_tokens": 400, "buffer_every": None}) as service:
+    memory = {"message_tokens": 400, "buffer_every": None}
+    async with start_service(**fails, memory=memory, engine={"sweep_seconds": 600}) as service:
         await service.append("s", *plain_talk(8))
         failing = await until(partial(service.memory, "s"), lambda memory: memory["attempts"] > 0)
 
