@@ -31,7 +31,7 @@ async def hurried(service: Service, database_url: str, done: Callable[[Json], bo
 
     connection = await asyncpg.connect(database_url)
     try:
-        return await until(looked, lambda memory: done(memory) and not memory["lease"], seconds=120)
+        return await until(looked, lambda memory: done(memory) and not memory["lease"], seconds=300)
     finally:
         await connection.close()
 
