@@ -40,6 +40,12 @@ async def a_day_passes(database_url: str) -> None:
     await connection.close()
 
 
+async def the_lease_runs_out(database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE memories SET due_at = now()")
+    await connection.close()
+
+
 async def days_spent(database_url: str) -> tuple[int, int]:
     """Days on record of all memories, and of all tenants."""
     connection = await asyncpg.connect(database_url)
@@ -201,6 +207,30 @@ async def test_what_a_call_under_way_has_reserved_is_nobody_elses(
     assert tenant["reserved"]["cost_usd"] > 0
     assert (tenant["tokens"], own["reserved"]["tokens"], asked) == (0, 0, 1)
     assert [memory["cursor"]["observed_seq"] for memory in done] == [OBSERVE_AT, OBSERVE_AT]
+
+
+async def test_what_a_dead_worker_has_reserved_holds_up_nobody_who_takes_over(
+    start_service: StartService, models: ModelServer, database_url: str, provider: str
+) -> None:
+    models.fail_next(Fault.HANG)
+    settings: dict[str, Any] = {
+        "provider": provider,
+        "memory": MEMORY,
+        "caps": {"session_tokens_per_day": 1_000},  # less than a call may use
+        "engine": {"sweep_seconds": 0.1, "lease_seconds": 600.0},
+    }
+    async with start_service(**settings) as one:
+        await one.append(KEY, *talk(1, OBSERVE_AT))
+        assert await asyncio.to_thread(models.wait_for_requests, 1)
+        calling = await one.memory(KEY)
+        async with start_service(**settings) as other:
+            await the_lease_runs_out(database_url)
+            taken_over = await until(partial(other.memory, KEY), lambda memory: memory["status"] in {"idle", "paused"})
+            models.release()
+
+    assert calling["spending"]["session"]["reserved"]["tokens"] >= 1_000
+    assert (taken_over["status"], taken_over["cursor"]["observed_seq"]) == ("idle", OBSERVE_AT)
+    assert len(models.requests) == 2
 
 
 @pytest.mark.parametrize("is_made_anew", [False, True])
