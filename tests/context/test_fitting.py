@@ -8,6 +8,7 @@ from app.context.fitting import (
     Notes,
     TailStarts,
     effective,
+    fitting_summary,
     fitting_tail,
     least_budgets,
     newest_within,
@@ -17,6 +18,15 @@ from app.sessions.model import Message, Role
 from tests.context.building import assistant, call, log_of, message, result, text, tool, user
 
 SIZES = st.lists(st.integers(0, 50), max_size=20)
+
+
+@pytest.mark.parametrize(("budget", "left"), [(None, None), (301, 151), (300, 150), (10_000, 9_806)])
+def test_a_summary_takes_half_the_budget_at_most(budget: int | None, left: int | None) -> None:
+    [summary] = log_of(user("word " * 200))
+    assert summary.tokens == 194
+    fitted, rest = fitting_summary(summary, key="s1", budget=budget)
+    assert rest == left
+    assert (fitted == summary) is (budget in {None, 10_000})
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,7 @@ def test_a_session_s_preset_leaves_what_no_preset_sets_as_the_service_has_it() -
     [
         ("retain_tokens", 0, "retain_tokens", 0),
         ("retain_tokens", 0.25, "retain_tokens", 250),
+        ("retain_tokens", 0.0026, "retain_tokens", 3),
         ("retain_tokens", 9.5, "retain_tokens", 1_000),
         ("retain_tokens", 10, "retain_tokens", 10),
         ("retain_tokens", 2_000, "retain_tokens", 1_000),
@@ -134,6 +135,7 @@ def test_a_session_s_preset_leaves_what_no_preset_sets_as_the_service_has_it() -
         ("block_after", 700, "block_tokens", 1_000),  # nothing waits too long before it is due
         ("buffer_every", 0.5, "buffer_tokens", 500),
         ("buffer_every", 300, "buffer_tokens", 300),
+        ("buffer_every", 300.6, "buffer_tokens", 301),
         ("reflect_keep", 0.25, "reflect_keep", 1_000),
         ("reflect_keep", 300, "reflect_keep", 300),
     ],
