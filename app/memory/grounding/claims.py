@@ -30,6 +30,8 @@ _QUOTED: Final = lazy_pattern(
     r'"([^"]{2,300})"|“([^”]{2,300})”|„([^“”]{2,300})[“”]|«([^»]{2,300})»|»([^«]{2,300})«|`([^`]{2,300})`|「([^」]{1,300})」|『([^』]{1,300})』'
 )
 TRIMMED: Final = " .,;:!?'。、，؟،।"  # around a quote
+# Letters that are, or have, letters of ASCII where texts are compared: an identifier does not end before one.
+_FOLDED: Final = str.maketrans({letter: letter.casefold() for letter in "ßẞİǰẖẗẘẙ"})
 # Letters alone are no identifier, but in camelCase.
 _WORD: Final = lazy_pattern(
     r"(?<![A-Za-z0-9_./\\@~#+-])(?=[A-Za-z]*(?:[a-z][A-Z]|[0-9_./\\@~#+-]))[A-Za-z0-9_./\\@~#+-]+"
@@ -105,7 +107,7 @@ def claims(text: str) -> Claims:
     rest = without(rest, sorted((*dates, *(read[0] for read in figures)), key=lambda phrase: phrase.start))
     local, rest = _taken(rest, WITH_H, clock)
     grouped, rest = _taken(rest, _IN_GROUPS, lambda match: match[0].replace(" ", "").casefold())
-    identifiers, rest = _taken(rest, _WORD, _identifier)
+    identifiers, rest = _taken(rest.translate(_FOLDED), _WORD, _identifier)
     times, rest = _taken(rest, TIME, clock)
     hours, rest = _taken(rest, HOURS, lambda match: match[0])
     lettered = tuple(_LETTERED.findall(rest.casefold()))

@@ -5,7 +5,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.memory.cited import Cited
@@ -86,6 +86,10 @@ def holds(source: str, line: str) -> bool:
         pytest.param("a 2L bottle", "A bottle of 2 litres.", True, id="a unit written out"),
         pytest.param("gate B12", "Gate B1.", False, id="the beginning of a code"),
         pytest.param("edit /etc/hosts", "Edited /etc/host", False, id="the beginning of a path's last step"),
+        pytest.param(
+            "siehe docs/straße.pdf", "Read docs/straße.pdf", True, id="a path with a letter that is two without case"
+        ),
+        pytest.param("siehe docs/straße.pdf", "Read docs/stra.pdf", False, id="another path without that letter"),
         pytest.param("edit /etc/nginx/nginx.conf", "Looked in /etc/nginx", True, id="the folder of a path"),
         pytest.param("edit src/app.tsx", "Edited src/app.ts", False, id="the beginning of a file's ending"),
         pytest.param("mail joann@example.com", "Mail ann@example.com", False, id="the end of an address"),
@@ -403,6 +407,7 @@ json_values = st.recursive(
 )
 
 
+@example(text="@ß", value=None)
 @given(st.text(), json_values)
 def test_every_text_is_grounded_in_itself_and_nothing_raises(text: str, value: Any) -> None:
     part: Part = {"type": "tool_result", "tool_call_id": "c", "output": value}
