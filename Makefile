@@ -23,7 +23,7 @@ pytest = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/.venv/com
 # Neighbours go to one worker, so that what a module shares is made once; who has none left takes half of another's.
 workers = -n auto --dist worksteal
 # AGAIN=1, for CI: who failed beside others is asked once more alone, and is named in both cases (docs/decisions/0076).
-again = $(pytest) --last-failed --last-failed-no-failures none
+again = { [ $$? = 1 ] && echo "once more, one at a time:" && $(pytest) --last-failed --last-failed-no-failures none; }
 compile = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" $(UPGRADE)
 
 help: ## list the commands
@@ -36,7 +36,7 @@ demo: .venv/run.stamp ## replay the sample conversation and print the compiled c
 	@exec $(BIN)/daybook demo $(or $(URL),$(if $(PORT),http://127.0.0.1:$(PORT)))
 
 test: .venv/dev.stamp ## set up and run the whole test suite (ARGS= for pytest)
-	@$(pytest) $(workers) $(ARGS) || { [ $$? = 1 ] && [ "$(AGAIN)" ] && echo "once more, one at a time:" && $(again); }
+	@$(pytest) $(workers) $(ARGS)$(if $(AGAIN), || $(again))
 
 fuzz: .venv/dev.stamp ## random histories and deaths, at length (SEEDS=2000)
 	@$(BIN)/python -m tests.fuzz --seeds $(or $(SEEDS),2000)

@@ -88,7 +88,7 @@ def test_the_tests_run_on_the_versions_that_are_served() -> None:
     ],
 )
 def test_make_ends_in_the_command_of_the_one_venv(arguments: list[str], command: str) -> None:
-    from_outer_make = {"PORT", "ARGS", "MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "MFLAGS"}
+    from_outer_make = {"PORT", "ARGS", "AGAIN", "MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "MFLAGS"}
     environment = {name: value for name, value in os.environ.items() if name not in from_outer_make}
 
     told = subprocess.run(
