@@ -96,7 +96,7 @@ async def forget_message(tx: Tx, session: UUID, seq: int, *, noted_until: dateti
 
 
 async def forget_from(tx: Tx, session: UUID, seq: int) -> None:
-    """Remove what was taken from messages from ``seq`` on, as that one was replaced; they are read again."""
+    """Remove what was taken from messages from ``seq`` on, as that one is being replaced; they are read again."""
     await _reread(tx, session, of_message(session, seq), since=seq, changed_seq=seq)
     await rereading_store.allow(tx, session, seq)
 

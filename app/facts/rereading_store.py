@@ -55,7 +55,22 @@ DELETE_HIDDEN = f"""/* forget_hidden_fact */
 DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = ANY($3::bigint[]) AND {IS_HIDDEN}
 """  # noqa: S608 - our own text
 
-# A message that was replaced says something else, so facts may be noted from it again.
+# The branches that have the same message, before it is replaced.
+COPIES = """/* copies_to_refuse */
+WITH RECURSIVE line AS (
+  SELECT id, tenant, resource_id, key, created_at FROM sessions WHERE id = $1 AND resource_id IS NOT NULL
+  UNION ALL
+  SELECT s.id, s.tenant, s.resource_id, s.key, s.created_at FROM line l
+  JOIN sessions s ON s.tenant = l.tenant AND s.branched_from = l.key AND s.branched_at_seq >= $2
+    AND s.created_at > l.created_at
+)
+SELECT l.id, l.tenant, l.resource_id, l.key FROM line l
+JOIN messages said ON said.session_id = $1 AND said.seq = $2
+JOIN messages copy ON copy.session_id = l.id AND copy.seq = $2 AND copy.content_hash = said.content_hash
+WHERE l.id <> $1
+"""
+
+# A message that is replaced says something else then, so facts may be noted from it again.
 WANTED_AGAIN = f"""/* wanted_again */
 UPDATE facts f SET sources = jsonb_set(f.sources, '{{0,cites}}', (
   SELECT coalesce(jsonb_agg(seq), '[]') FROM jsonb_array_elements(f.sources->0->'cites') AS seq
@@ -148,7 +163,12 @@ async def delete(tx: Tx, tenant: str, resource_id: str, corrections: Sequence[Co
 
 
 async def allow(tx: Tx, session: UUID, seq: int) -> None:
-    """Let facts be noted from a message again, because it was replaced."""
+    """Let facts be noted from a message again, because it is being replaced; from its copies in branches none are."""
+    copies = await tx.fetch(COPIES, session, seq)
+    if copies:
+        tenant, resource_id = copies[0]["tenant"], copies[0]["resource_id"]
+        if seq in (await overrides_of(tx, tenant, resource_id, session)).unwanted:
+            await refuse(tx, tenant, resource_id, [refusal(row["id"], row["key"], [seq]).source for row in copies])
     await tx.execute(WANTED_AGAIN, session, seq)
 
 

@@ -66,9 +66,9 @@ class Replacing:
                 raise MessageSealed(detail)
             look = log.ended or _look(old, new)  # its new content has to be read for facts
             due = await replacing_store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=look)
-            replaced = await replacing_store.replace(tx, log, old, new)
             for store in self._derived:
-                await store.forget_from(tx, log.session_id, replaced.seq)
+                await store.forget_from(tx, log.session_id, old.seq)
+            replaced = await replacing_store.replace(tx, log, old, new)
         if due:
             self._memory.wake(log.memory_id)
         return replaced

@@ -576,7 +576,40 @@ async def test_what_was_taken_back_of_a_parent_is_of_no_message_that_its_branch_
     assert await texts(service) == ["User: I own a dog.", "User: I own a cat."]
 
 
-@pytest.mark.parametrize("namesake", ["there", "gone"])
+async def replace(service: Service, key: str, message: str, text: str) -> None:
+    said = {"role": "user", "content": text}
+    assert (await service.client.put(f"/sessions/{key}/messages/{message}", json=said)).status_code == 200
+
+
+@pytest.mark.parametrize("middle", ["there", "replaced"])
+async def test_what_was_taken_back_of_a_parent_stays_so_of_its_branches_though_its_message_is_replaced(
+    service: Service, middle: str
+) -> None:
+    """Of those that have the message as it was: one has replaced it, another says the same after the branch point."""
+    for number, text in enumerate(("I own a boat.", "I own a dog."), start=1):
+        await say(service, text, id=f"m-{number}")
+    for of, key, at_seq in (("s1", "s2", 2), ("s2", "s3", 2), ("s1", "s4", 2), ("s1", "s5", 1)):
+        body = {"key": key, "at_seq": at_seq}
+        assert (await service.client.post(f"/sessions/{of}/branch", json=body)).status_code == 201
+    await end(service)
+    for fact in await facts(service):
+        assert (await service.client.delete(f"{FACTS}/{fact['id']}")).status_code == 200
+    await replace(service, "s4", "m-2", "I own a cat.")
+    await say(service, "I own a dog.", key="s5")
+    if middle == "replaced":
+        await replace(service, "s2", "m-2", "I own a bird.")
+        assert (await service.client.delete("/sessions/s1")).status_code == 200
+    else:
+        await replace(service, "s1", "m-2", "I own a horse.")
+    for key in ("s3", "s2", "s4"):
+        await end(service, key)
+    left = {"User: I own a cat.", "User: I own a horse." if middle == "there" else "User: I own a bird."}
+    assert set(await texts(service)) == left
+    await end(service, "s5")
+    assert set(await texts(service)) == {*left, "User: I own a dog."}
+
+
+@pytest.mark.parametrize("namesake", ["there", "gone", "replaced"])
 async def test_what_was_taken_back_of_a_session_is_so_of_no_branch_of_a_former_one_of_its_key(
     service: Service, namesake: str
 ) -> None:
@@ -586,6 +619,9 @@ async def test_what_was_taken_back_of_a_session_is_so_of_no_branch_of_a_former_o
     await taken_back(service, "I own a dog.")
     if namesake == "gone":
         assert (await service.client.delete("/sessions/s1")).status_code == 200
+    if namesake == "replaced":
+        [message] = (await service.get("/sessions/s1/messages"))["items"]
+        await replace(service, "s1", message["id"], "Hello.")
     await end(service, "s2")
     assert await texts(service) == ["User: I own a dog."]
 
