@@ -127,7 +127,7 @@ def _without(fact: Fact, is_gone: Callable[[Source], bool]) -> Fact | None:
         return fact
     if not sources or fact.author is Author.CALLER:
         return None
-    if sources[0] == fact.sources[0] or any(source.text is None for source in sources):
+    if any(source.text is None for source in sources):
         return replace(fact, sources=sources)
     since = _since(fact, sources[0])
     return replace(fact, sources=sources, text=sources[0].text or fact.text, valid_from=since)

@@ -41,6 +41,20 @@ def test_a_fact_of_two_sessions_keeps_what_the_other_said() -> None:
     assert left == FactChanges(deleted=(), changed=(replace(both, text="Other words.", sources=both.sources[1:]),))
 
 
+def test_a_fact_that_nobody_dated_is_so_since_the_words_that_are_left_and_never_longer_than_it_is_so() -> None:
+    later, told = START + timedelta(days=2), source(B, text="Other words.")
+    first = replace(source(A), valid_from=START)
+    for since, until, expected in (
+        (later, None, later),
+        (later, START + timedelta(days=1), START + timedelta(days=1)),
+        (None, None, START),
+    ):
+        both = replace(fact(1, first, replace(told, valid_from=since)), valid_to=until)
+        assert [one.valid_from for one in without([both], of_session(A)).changed] == [expected]
+    dated = replace(fact(1, replace(first, valid_from=later), replace(told, valid_from=later)), valid_from=START)
+    assert [one.valid_from for one in without([dated], of_session(A)).changed] == [START]
+
+
 def test_a_fact_in_a_callers_words_goes_with_any_of_its_sources() -> None:
     corrected = fact(1, source(A), source(B), author=Author.CALLER)
     assert without([corrected], of_session(B)) == FactChanges(deleted=(1,), changed=())
@@ -51,6 +65,8 @@ def test_what_a_caller_noted_in_the_memory_s_words_keeps_these_and_no_others() -
     left = replace(told, sources=told.sources[1:])
     assert without([told], of_session(A)).changed == (left,)
     assert without([told], of_message(B, 9)).changed == (replace(told, sources=told.sources[:2]),)
+    other = replace(told, text="Other words.", sources=told.sources[1:2])
+    assert without([left], of_message(B, 9)).changed == (other,)  # nothing that is left says the first ones
 
 
 def test_what_a_caller_cites_goes_with_it_alone_and_what_was_derived_with_all_that_it_saw() -> None:
@@ -94,8 +110,24 @@ def test_a_correction_is_of_what_the_memory_noted_of_what_goes_and_was_changed_s
 
     assert (found.source.session_id, found.source.category, found.category) == (A, Category.PROFILE, Category.INSIGHT)
     assert found.source.valid_from == moved.valid_from
+    assert (found.source.text, found.valid_to) == ("", None)
     older = replace(moved, sources=(replace(noted, category=None),))  # of which it is not known what it was noted as
     assert corrections([replace(moved, author=Author.CALLER), older], of_session(A)) == []
+
+
+def test_of_what_the_same_messages_told_all_is_kept_where_one_was_corrected_as_it_is_told_apart_by_its_order() -> None:
+    noted = replace(source(A), category=Category.PROFILE, valid_from=START)
+    ended = replace(fact(2, noted), valid_to=START + timedelta(days=1))
+
+    found = corrections([fact(1, noted), ended], of_session(A))
+
+    assert [one.valid_to for one in found] == [None, ended.valid_to]
+
+
+def test_what_a_newer_fact_ended_or_an_older_version_noted_without_its_time_counts_as_nobodys_correction() -> None:
+    noted = replace(source(A), category=Category.PROFILE, valid_from=START)
+    undated = replace(fact(2, replace(noted, cites=(3,), valid_from=None)), valid_from=START + timedelta(days=1))
+    assert corrections([fact(1, noted, replaced_by=2), undated], of_session(A)) == []
 
 
 @given(
