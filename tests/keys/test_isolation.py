@@ -19,6 +19,7 @@ from app.kit.direct import JSON
 from app.kit.openapi import operations
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
+from tests.facts.noted import FACTS, end, say, texts
 from tests.journeys.looks import until
 from tests.keys.conftest import MakeKey, bearer
 
@@ -161,13 +162,19 @@ async def test_no_operation_shows_or_changes_what_is_another_tenant_s(
 async def test_no_operation_on_what_has_the_same_names_shows_or_changes_what_is_another_tenant_s(
     start_service: StartService, make_key: MakeKey, database_url: str
 ) -> None:
-    """The asker's is the older and its tenant's name the lesser, so that the other's would come after it."""
+    """The asker's is the older and its tenant's name the lesser, so that the other's would come after it.
+
+    Their messages were stored at the same time, by which the copies of one in branches are told from others.
+    """
     asker, other = [bearer(await make_key(tenant, Access.ADMIN)) for tenant in ("asker", "other")]
     async with start_service() as service:
         for headers, content in ((asker, "wombat-4402"), (other, SECRET)):
             service.client.headers.update(headers)
             await furnish(service, content)
             await branch_and_end(service)
+        connection = await asyncpg.connect(database_url)
+        await connection.execute("UPDATE messages SET ingested_at = '2026-05-01'")
+        await connection.close()
         others = {'"tenant": "other"', *(str(session_id("other", key)) for key in ("s1", "branch", "twig"))}
         before = {row for row in await rows(database_url) if any(name in row[1] for name in others)}
         service.client.headers.update(asker)
@@ -179,6 +186,28 @@ async def test_no_operation_on_what_has_the_same_names_shows_or_changes_what_is_
             assert SECRET not in answer.text, name
             assert method == "GET" or before <= await rows(database_url), name
     assert statuses[200] > statuses.total() / 2, statuses
+
+
+async def test_what_a_tenant_takes_back_of_its_facts_is_so_of_no_other_s_sessions_of_the_same_names(
+    start_service: StartService, make_key: MakeKey, database_url: str
+) -> None:
+    asker, other = [bearer(await make_key(tenant, Access.ADMIN)) for tenant in ("asker", "other")]
+    async with start_service() as service:
+        service.client.headers.update(other)
+        await say(service, "I own a dog.")
+        connection = await asyncpg.connect(database_url)
+        await connection.execute("UPDATE sessions SET facts_again_seq = 1")  # as after an erasure
+        service.client.headers.update(asker)
+        assert (await service.client.delete(FACTS)).json()["deleted"] == 0
+        assert await connection.fetchval("SELECT count(*) FROM facts") == 0
+        await connection.close()
+        await say(service, "I own a dog.")
+        await end(service)
+        assert (await service.client.delete(FACTS)).json()["deleted"] == 1
+        service.client.headers.update(other)
+        assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+        await end(service, "s2")
+        assert await texts(service) == ["User: I own a dog."]
 
 
 async def test_the_same_requests_show_a_tenant_what_is_its_own(first: Service) -> None:

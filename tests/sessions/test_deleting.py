@@ -125,6 +125,19 @@ async def test_a_resource_goes_with_all_its_sessions_and_its_own_state(service: 
     assert (again["sessions"], set(again["rows"].values())) == (0, {0})
 
 
+async def test_a_resource_goes_without_the_branch_of_a_former_session_of_the_key_that_was_another_s(
+    service: Service,
+) -> None:
+    for resource in ("user-1", "user-2"):
+        body = {"messages": [said("Hello")], "resource_id": resource}
+        assert (await service.client.post("/sessions/s1/messages", json=body)).status_code == 201
+        if resource == "user-1":
+            assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+            assert (await service.client.delete("/sessions/s1")).status_code == 200
+    assert (await service.client.delete("/resources/user-2")).json()["sessions"] == 1
+    assert [session["session"] for session in (await service.get("/sessions"))["items"]] == ["s2"]
+
+
 async def test_an_append_that_waits_is_answered_though_its_session_is_deleted_meanwhile(
     service: Service, database_url: str
 ) -> None:
