@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from app.memory.rules import MemoryConfig
 from app.recall import index_store
 from app.sessions.metrics import SessionMetrics
 from app.sessions.store import session_id
+from tests.artifacts.test_objects import objects_in
 from tests.conftest import Service, StartService
 from tests.diagnostics.test_events import listening
 from tests.diagnostics.test_events import until as heard_until
@@ -253,6 +255,17 @@ async def test_where_nothing_is_kept_a_session_goes_after_its_days_of_silence(se
     await after(service, 30.0)
     assert len((await service.get("/sessions"))["items"]) == 1
     assert_problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
+
+
+async def test_where_nothing_is_kept_the_objects_of_a_session_go_with_it(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    async with start_service(recall=SEARCHED_AT_ONCE, artifacts={"url": f"file://{tmp_path}/objects"}) as service:
+        await service.configure("s1", retention=MONTH | {"keep": "nothing"})
+        assert (await service.client.put("/sessions/s1/artifacts/plan", content=b"first")).status_code == 201
+        before = objects_in(tmp_path)
+        await after(service, 30.0)
+        assert (len(before), objects_in(tmp_path)) == (1, [])
 
 
 @pytest.mark.parametrize("shared", [False, True])
