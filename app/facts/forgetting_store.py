@@ -44,7 +44,7 @@ UPDATE sessions SET facts_again_seq = $2 WHERE id = $1 AND facts_again_seq < $2
 # The branches of a session that is deleted, before they are given to its own parent. ``unread``: the first message of
 # the session that is not read, unless the branch has read it. A branch has a memory of its own.
 HEIRS = """/* heirs */
-SELECT s.id, s.key, s.branched_at_seq AS last_seq,
+SELECT s.id, s.branched_at_seq AS last_seq,
        least(greatest(p.facts_seq, p.facts_again_seq), s.branched_at_seq) AS read_seq, CASE WHEN NOT EXISTS (
          SELECT FROM runs r WHERE r.memory_id = s.id AND r.kind = 'note_facts' AND r.outcome = 'recorded'
            AND r.from_seq <= p.facts_seq + 1
@@ -52,14 +52,6 @@ SELECT s.id, s.key, s.branched_at_seq AS last_seq,
 FROM sessions p
 JOIN sessions s ON s.tenant = p.tenant AND s.branched_from = p.key AND s.created_at >= p.created_at
 WHERE p.id = $1 ORDER BY s.id
-"""
-
-# Messages with the same content in both. One that retention erased in the session alone counts as the same too, as
-# nothing tells that it is not.
-SAID_ALIKE = """/* said_alike */
-SELECT b.seq FROM messages p JOIN messages b ON b.session_id = $2 AND b.seq = p.seq
-WHERE p.session_id = $1 AND p.seq = ANY($3::bigint[]) AND p.seq <= $4
-  AND (b.content_hash = p.content_hash OR p.erased_at IS NOT NULL) AND b.erased_at IS NULL
 """
 
 # Asks for a reading, as the end of a session does.
@@ -98,7 +90,9 @@ async def forget_message(tx: Tx, session: UUID, seq: int, *, noted_until: dateti
 async def forget_from(tx: Tx, session: UUID, seq: int) -> None:
     """Remove what was taken from messages from ``seq`` on, as that one is being replaced; they are read again."""
     await _reread(tx, session, of_message(session, seq), since=seq, changed_seq=seq)
-    await rereading_store.allow(tx, session, seq)
+    owner = await _owner(tx, session)
+    if owner is not None:
+        await rereading_store.allow(tx, *owner, session, seq)
 
 
 async def _reread(
@@ -191,7 +185,7 @@ async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
 
 
 async def _inherit(tx: Tx, session: UUID, dropped: Dropped) -> None:
-    """Have the branches of a deleted session read for its facts; its refusals and corrections pass to them."""
+    """Have the branches of a deleted session read for its facts; its refusals and corrections pass to all below it."""
     heirs = await tx.fetch(HEIRS, session)
     if not heirs:
         return
@@ -199,15 +193,15 @@ async def _inherit(tx: Tx, session: UUID, dropped: Dropped) -> None:
     overrides = await rereading_store.overrides_of(tx, tenant, resource_id, session)
     overrides = replace(overrides, corrections=(*overrides.corrections, *dropped.corrections))
     cited = overrides.unwanted.union(*(one.source.cites for one in overrides.corrections))
+    for row in await rereading_store.alike(tx, session, cited):
+        inherited = overrides.of(row["id"], row["key"], within=row["seqs"])
+        await rereading_store.restore(tx, tenant, resource_id, row["id"], row["key"], inherited)
     for heir in heirs:
         branch = heir["id"]
         since = min((seq for seq in (dropped.first, heir["unread"]) if seq is not None), default=None)
         if since is not None and since <= heir["last_seq"]:
             await _reread(tx, branch, derived_since(branch, since), since=since)
         await tx.execute(WAS_READ, branch, heir["read_seq"])
-        rows = await tx.fetch(SAID_ALIKE, session, branch, list(cited), heir["last_seq"])
-        inherited = overrides.of(branch, heir["key"], within={row["seq"] for row in rows})
-        await rereading_store.restore(tx, tenant, resource_id, branch, heir["key"], inherited)
         await tx.execute(LOOK_AGAIN, branch)
 
 

@@ -55,19 +55,22 @@ DELETE_HIDDEN = f"""/* forget_hidden_fact */
 DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = ANY($3::bigint[]) AND {IS_HIDDEN}
 """  # noqa: S608 - our own text
 
-# The branches that have the same message, before it is replaced.
-COPIES = """/* copies_to_refuse */
+# The branches of a session, and theirs, with those of some messages that they have with the same content. One that
+# retention erased in the session alone counts as the same too, as nothing tells that it is not.
+ALIKE = """/* said_alike */
 WITH RECURSIVE line AS (
-  SELECT id, tenant, resource_id, key, created_at FROM sessions WHERE id = $1 AND resource_id IS NOT NULL
+  SELECT id, tenant, key, created_at, NULL::bigint AS last_seq FROM sessions WHERE id = $1
   UNION ALL
-  SELECT s.id, s.tenant, s.resource_id, s.key, s.created_at FROM line l
-  JOIN sessions s ON s.tenant = l.tenant AND s.branched_from = l.key AND s.branched_at_seq >= $2
-    AND s.created_at > l.created_at
+  SELECT s.id, s.tenant, s.key, s.created_at, least(l.last_seq, s.branched_at_seq) FROM line l
+  JOIN sessions s ON s.tenant = l.tenant AND s.branched_from = l.key AND s.created_at > l.created_at
 )
-SELECT l.id, l.tenant, l.resource_id, l.key FROM line l
-JOIN messages said ON said.session_id = $1 AND said.seq = $2
-JOIN messages copy ON copy.session_id = l.id AND copy.seq = $2 AND copy.content_hash = said.content_hash
-WHERE l.id <> $1
+SELECT l.id, l.key, array_agg(of.seq) AS seqs FROM line l JOIN unnest($2::bigint[]) AS of (seq) ON of.seq <= l.last_seq
+CROSS JOIN LATERAL (
+  SELECT content_hash, erased_at FROM messages WHERE session_id = $1 AND seq = of.seq LIMIT 1
+) AS said CROSS JOIN LATERAL (
+  SELECT content_hash FROM messages WHERE session_id = l.id AND seq = of.seq AND erased_at IS NULL LIMIT 1
+) AS copy WHERE said.content_hash = copy.content_hash OR said.erased_at IS NOT NULL
+GROUP BY l.id, l.key
 """
 
 # A message that is replaced says something else then, so facts may be noted from it again.
@@ -162,13 +165,17 @@ async def delete(tx: Tx, tenant: str, resource_id: str, corrections: Sequence[Co
     await tx.execute(DELETE_HIDDEN, tenant, resource_id, [one.id for one in corrections])
 
 
-async def allow(tx: Tx, session: UUID, seq: int) -> None:
+async def alike(tx: Tx, session: UUID, seqs: Iterable[int]) -> list[Row]:
+    """The branches, of any depth, that have some of these messages with the same content: ``id``, ``key``, ``seqs``."""
+    rows: list[Row] = await tx.fetch(ALIKE, session, list(seqs))
+    return rows
+
+
+async def allow(tx: Tx, tenant: str, resource_id: str, session: UUID, seq: int) -> None:
     """Let facts be noted from a message again, because it is being replaced; from its copies in branches none are."""
-    copies = await tx.fetch(COPIES, session, seq)
-    if copies:
-        tenant, resource_id = copies[0]["tenant"], copies[0]["resource_id"]
-        if seq in (await overrides_of(tx, tenant, resource_id, session)).unwanted:
-            await refuse(tx, tenant, resource_id, [refusal(row["id"], row["key"], [seq]).source for row in copies])
+    copies = await alike(tx, session, [seq])
+    if copies and seq in (await overrides_of(tx, tenant, resource_id, session)).unwanted:
+        await refuse(tx, tenant, resource_id, [refusal(row["id"], row["key"], [seq]).source for row in copies])
     await tx.execute(WANTED_AGAIN, session, seq)
 
 

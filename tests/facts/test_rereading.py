@@ -581,7 +581,7 @@ async def replace(service: Service, key: str, message: str, text: str) -> None:
     assert (await service.client.put(f"/sessions/{key}/messages/{message}", json=said)).status_code == 200
 
 
-@pytest.mark.parametrize("middle", ["there", "replaced"])
+@pytest.mark.parametrize("middle", ["there", "replaced", "replaced before"])
 async def test_what_was_taken_back_of_a_parent_stays_so_of_its_branches_though_its_message_is_replaced(
     service: Service, middle: str
 ) -> None:
@@ -591,13 +591,17 @@ async def test_what_was_taken_back_of_a_parent_stays_so_of_its_branches_though_i
     for of, key, at_seq in (("s1", "s2", 2), ("s2", "s3", 2), ("s1", "s4", 2), ("s1", "s5", 1)):
         body = {"key": key, "at_seq": at_seq}
         assert (await service.client.post(f"/sessions/{of}/branch", json=body)).status_code == 201
+    if middle == "replaced before":
+        await replace(service, "s2", "m-2", "I own a bird.")
     await end(service)
     for fact in await facts(service):
         assert (await service.client.delete(f"{FACTS}/{fact['id']}")).status_code == 200
     await replace(service, "s4", "m-2", "I own a cat.")
     await say(service, "I own a dog.", key="s5")
+    assert (await service.client.post("/sessions/s5/branch", json={"key": "s6"})).status_code == 201
     if middle == "replaced":
         await replace(service, "s2", "m-2", "I own a bird.")
+    if middle != "there":
         assert (await service.client.delete("/sessions/s1")).status_code == 200
     else:
         await replace(service, "s1", "m-2", "I own a horse.")
@@ -605,7 +609,7 @@ async def test_what_was_taken_back_of_a_parent_stays_so_of_its_branches_though_i
         await end(service, key)
     left = {"User: I own a cat.", "User: I own a horse." if middle == "there" else "User: I own a bird."}
     assert set(await texts(service)) == left
-    await end(service, "s5")
+    await end(service, "s6")
     assert set(await texts(service)) == {*left, "User: I own a dog."}
 
 
