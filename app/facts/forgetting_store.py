@@ -90,9 +90,7 @@ async def forget_message(tx: Tx, session: UUID, seq: int, *, noted_until: dateti
 async def forget_from(tx: Tx, session: UUID, seq: int) -> None:
     """Remove what was taken from messages from ``seq`` on, as that one is being replaced; they are read again."""
     await _reread(tx, session, of_message(session, seq), since=seq, changed_seq=seq)
-    owner = await _owner(tx, session)
-    if owner is not None:
-        await rereading_store.allow(tx, *owner, session, seq)
+    await rereading_store.allow(tx, session, seq)
 
 
 async def _reread(

@@ -81,6 +81,7 @@ UPDATE facts f SET sources = jsonb_set(f.sources, '{{0,cites}}', (
 FROM sessions s
 WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
   AND f.sources->0->>'session_id' = s.id::text AND f.sources->0->'cites' @> to_jsonb($2::bigint)
+RETURNING s.tenant, s.resource_id
 """  # noqa: S608 - our own text
 
 # A correction of a fact from an erased or replaced message applies no longer.
@@ -171,12 +172,12 @@ async def alike(tx: Tx, session: UUID, seqs: Iterable[int]) -> list[Row]:
     return rows
 
 
-async def allow(tx: Tx, tenant: str, resource_id: str, session: UUID, seq: int) -> None:
+async def allow(tx: Tx, session: UUID, seq: int) -> None:
     """Let facts be noted from a message again, because it is being replaced; from its copies in branches none are."""
-    copies = await alike(tx, session, [seq])
-    if copies and seq in (await overrides_of(tx, tenant, resource_id, session)).unwanted:
-        await refuse(tx, tenant, resource_id, [refusal(row["id"], row["key"], [seq]).source for row in copies])
-    await tx.execute(WANTED_AGAIN, session, seq)
+    owner = await tx.fetchrow(WANTED_AGAIN, session, seq)
+    if owner is not None:
+        copies = [refusal(row["id"], row["key"], [seq]).source for row in await alike(tx, session, [seq])]
+        await refuse(tx, owner["tenant"], owner["resource_id"], copies)
 
 
 async def forget_corrections(tx: Tx, session: UUID, seq: int) -> None:

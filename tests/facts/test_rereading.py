@@ -613,6 +613,17 @@ async def test_what_was_taken_back_of_a_parent_stays_so_of_its_branches_though_i
     assert set(await texts(service)) == {*left, "User: I own a dog."}
 
 
+async def test_what_a_branch_has_of_a_message_that_its_parent_replaced_is_noted_if_nobody_took_it_back(
+    service: Service,
+) -> None:
+    await say(service, "I own a dog.", id="m-1")
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    await replace(service, "s1", "m-1", "I own a cat.")
+    for key in ("s1", "s2"):
+        await end(service, key)
+    assert await texts(service) == ["User: I own a cat.", "User: I own a dog."]
+
+
 @pytest.mark.parametrize("namesake", ["there", "gone", "replaced"])
 async def test_what_was_taken_back_of_a_session_is_so_of_no_branch_of_a_former_one_of_its_key(
     service: Service, namesake: str
