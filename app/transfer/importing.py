@@ -20,7 +20,7 @@ from app.memory.changing.own_memory_store import begin_anew
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.transfer import store
-from app.transfer.checking import checked
+from app.transfer.checking import SESSIONS, checked
 from app.transfer.errors import TransferError
 from app.transfer.lines import ARTIFACTS, CORRECTIONS, END, MEMORIES, NUMBERED, TABLES, Place, content_of, moved
 
@@ -54,8 +54,6 @@ class Importing:
         place = Place(tenant=tenant, key=key, id=session_id(tenant, key))
         try:
             async with self._database.tx() as tx:
-                if await store.taken(tx, place.id):
-                    raise SessionExists(f"session '{key}' exists already; nothing was imported")
                 await store.end(tx, place.id, await self._put(tx, path, place, progress))
         except REFUSED as error:
             raise TransferError(f"{path}: a row cannot be stored: {first_line(error)}") from error
@@ -102,11 +100,13 @@ class Importing:
 
 
 async def _put_rows(tx: Tx, table: str, rows: Sequence[Mapping[str, Any]], numbers: Sequence[int]) -> None:
-    """Insert them at once. Raises TransferError naming the line of the first that cannot be stored."""
+    """Insert them at once. Raises SessionExists, and TransferError naming the line of the first refused row."""
     try:
         async with tx.transaction():
             await store.put(tx, table, rows)
-    except REFUSED:
+    except REFUSED as refused:
+        if table == SESSIONS and isinstance(refused, asyncpg.UniqueViolationError):
+            raise SessionExists(f"session '{rows[0]['key']}' exists already; nothing was imported") from refused
         for number, row in zip(numbers, rows, strict=True):
             try:
                 await store.put(tx, table, [row])

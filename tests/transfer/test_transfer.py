@@ -26,7 +26,7 @@ from app.transfer.checking import checked
 from app.transfer.errors import TransferError
 from app.transfer.exporting import Exporting
 from app.transfer.importing import Importing, read
-from app.transfer.lines import CORRECTIONS, TABLES
+from app.transfer.lines import CORRECTIONS, TABLES, Place, moved
 from app.transfer.rows import check_columns
 from tests.conftest import Service, StartService
 from tests.diagnostics.test_events import BEGINNING, listening, until
@@ -38,9 +38,11 @@ from tests.memory.changing.test_retaining import after
 from tests.model_replies import PromptKind
 from tests.model_server import ModelServer
 from tests.sessions.test_deleting import fill
+from tests.sessions.test_lineage import BLOCKED
 from tests.sessions.test_routes import said
 from tests.test_problems import assert_problem
 
+PLACE = Place(tenant="default", key="s2", id=session_id("default", "s2"))
 KEYS_ANYHOW = '{"b": 1, "a": [2, {"z": 0, "y": null}]}'
 
 
@@ -503,6 +505,21 @@ async def test_a_key_that_is_taken_is_not_imported_to(service: Service, tmp_path
     await export(service, tmp_path / "s1.ndjson")
     with pytest.raises(SessionExists):
         await bring(service, tmp_path / "s1.ndjson", "s1")
+
+
+async def test_a_key_that_is_taken_while_it_is_imported_to_is_not_imported_to(service: Service, tmp_path: Path) -> None:
+    await service.append("s1", said("Hello"))
+    lines = await export(service, tmp_path / "s1.ndjson")
+    (row,) = (line["data"] for line in lines if line["type"] == "sessions")
+    database: Database = service.app.state.database
+    async with database.tx() as maker:
+        await store.put(maker, "sessions", [moved("sessions", row, PLACE)])
+        bringing = asyncio.create_task(bring(service, tmp_path / "s1.ndjson", PLACE.key))
+        process = await maker.fetchval("SELECT pg_backend_pid()")
+        await looks.until(lambda: database.fetchval(BLOCKED, process), bool)
+    with pytest.raises(SessionExists):
+        await bringing
+    assert (await service.get(f"/sessions/{PLACE.key}/messages"))["items"] == []
 
 
 async def test_a_file_writes_to_no_other_and_names_no_other(service: Service, tmp_path: Path) -> None:
