@@ -26,7 +26,7 @@ from app.transfer.checking import checked
 from app.transfer.errors import TransferError
 from app.transfer.exporting import Exporting
 from app.transfer.importing import Importing, read
-from app.transfer.lines import CORRECTIONS, TABLES, Place, moved
+from app.transfer.lines import CORRECTIONS, NUMBERED, TABLES, Place, moved
 from app.transfer.rows import check_columns
 from tests.conftest import Service, StartService
 from tests.diagnostics.test_events import BEGINNING, listening, until
@@ -198,12 +198,15 @@ async def test_an_export_is_refused_where_its_store_is_not_configured(
     async with start_service() as service:
         refused = await service.client.get("/resources/ana/export")
         other = await service.client.get("/resources/bob/export")
+        exporting: Exporting = service.app.state.exporting
+        of_another_tenant = [line async for line in await exporting.resource("other", "ana", sharer="other")]
         with pytest.raises(Unavailable, match="DAYBOOK_ARTIFACTS__URL"):
             await export(service, tmp_path / "s1.ndjson")
 
     assert_problem(refused, 503, "unavailable")
     assert "DAYBOOK_ARTIFACTS__URL" in refused.json()["detail"]
     assert told(other.text)[-1]["type"] == "end"
+    assert len(of_another_tenant) == 2
 
 
 async def test_an_artifact_that_is_deleted_while_it_is_exported_is_told_as_deleted(
@@ -341,7 +344,11 @@ async def test_an_imported_session_is_read_for_facts_and_brings_back_none_that_w
     await service.client.patch(seat, json={"category": "decision", "valid_to": "2100-01-01T00:00:00Z"})
     lines = await export(service, tmp_path / "s1.ndjson")
     corrections = [line["data"] for line in lines if line["type"] == "corrections"]
-    assert [told["cites"] for told in corrections] == [[1, 2], [3]]
+    exported = told((await service.client.get("/resources/ana/export")).text)
+    assert {line["data"]["text"] for line in exported if line["type"] == "facts"} == {
+        fact["text"] for fact in (await service.get(facts))["items"]
+    }
+    assert [one["cites"] for one in corrections] == [[1, 2], [3]]
     assert "Lisbon" not in json.dumps(corrections)
     for resource in ("boris", None):
         moved = json.dumps(lines).replace('"ana"', json.dumps(resource))
@@ -450,21 +457,30 @@ async def test_a_session_of_a_shared_memory_comes_with_its_messages_alone(servic
     assert facts.observed_seq > 0
 
 
+ORDERED = (("session_configs", "number"), ("memory_versions", "version"), *((table, "id") for table in NUMBERED))
+
+
 async def test_an_export_says_what_it_is_and_where_it_ends(service: Service, tmp_path: Path) -> None:
     await filled(service)
+    await service.configure("s1", timezone="Europe/Lisbon")
     lines = await export(service, tmp_path / "s1.ndjson")
     kinds = list(dict.fromkeys(line["type"] for line in lines))
     assert (lines[0]["schema"], lines[0]["scope"], lines[0]["of"]) == (1, "session", "s1")
     assert kinds == ["header", *(table for table in TABLES if table != CORRECTIONS), "end"]
     assert lines[-1]["lines"] == len(lines) - 1
     assert {line["session"] for line in lines[1:-1]} == {"s1"}
+    for table, name in ORDERED:
+        numbers = [line["data"][name] for line in lines if line["type"] == table]
+        assert numbers == sorted(numbers), table
 
 
 async def test_a_resource_is_exported_with_all_its_sessions_and_its_own_state(service: Service) -> None:
-    for key, resource in (("a", "user-1"), ("b", "user-1"), ("c", "user-2")):
+    """Sessions and resources may be called alike, and have their state apart."""
+    for key, resource in (("a", "user-1"), ("user-2", "user-1"), ("user-1", "user-2")):
         body = {"messages": [said(f"Hello from {key}")], "resource_id": resource}
         await service.client.post(f"/sessions/{key}/messages", json=body)
     await service.client.patch("/sessions/a/state", json={"user:name": "Ana", "page": "billing"})
+    await service.client.patch("/sessions/user-1/state", json={"user:name": "Ben", "page": "orders"})
     for resource in ("user-1", "user-2"):
         await service.client.put(f"/resources/{resource}", json={"metadata": {"is": resource}})
         fact = {"text": f"This is {resource}.", "category": "profile"}
@@ -474,7 +490,7 @@ async def test_a_resource_is_exported_with_all_its_sessions_and_its_own_state(se
     texts = [line["data"]["parts"][0]["text"] for line in lines if line["type"] == "messages"]
     state = [(line["session"], line["data"]["value"]) for line in lines if line["type"] == "state_entries"]
     assert answer.headers["content-type"].startswith("application/x-ndjson")
-    assert texts == ["Hello from a", "Hello from b"]
+    assert texts == ["Hello from a", "Hello from user-2"]
     assert state == [(None, "Ana"), ("a", "billing")]
     assert [line["data"]["metadata"] for line in lines if line["type"] == "resources"] == [{"is": "user-1"}]
     assert [line["data"]["text"] for line in lines if line["type"] == "facts"] == ["This is user-1."]
