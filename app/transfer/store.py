@@ -41,7 +41,7 @@ _ROWS_OF_RESOURCE = {
 }
 _LINES = {table: _LINE.format(name=table, table=table, rows=rows) for table, rows in _ROWS.items()}
 
-OF_SESSION = [line for table, line in _LINES.items() if table != "session_cursors"]  # only a shared memory has those
+OF_SESSION = [*_LINES.values()]
 OF_MEMORY = [
     _LINES[table] for table in ("memories", "memory_versions", "session_cursors", "observations", "reflections", "runs")
 ]
