@@ -115,12 +115,15 @@ async def test_artifacts_come_with_their_session_wherever_their_bytes_are(
         for content in versions:
             await service.client.put("/sessions/s1/artifacts/data.bin", content=content)
         lines = await export(service, path)
+        kept_at = [one["created_at"] for one in (await service.get("/sessions/s1/artifacts/data.bin/versions"))["items"]]
         await service.client.delete("/sessions/s1")
         await bring(service, path, "s2", open_objects(url) if imported == "store" else None)
+        again = (await service.get("/sessions/s2/artifacts/data.bin/versions"))["items"]
         found = [
             await service.client.get("/sessions/s2/artifacts/data.bin", params={"version": number}) for number in (1, 2)
         ]
     assert [answer.content for answer in found] == versions
+    assert [one["created_at"] for one in again] == kept_at
     assert [line["data"]["version"] for line in lines if line["type"] == "artifacts"] == [1, 2]
     objects = (tmp_path / "objects" / str(session_id("default", "s2"))).glob("*")
     assert len([*objects]) == (2 if imported == "store" else 0)
@@ -220,6 +223,7 @@ async def test_an_artifact_that_is_deleted_while_it_is_exported_is_told_as_delet
         async for line in exporting.session("default", "s1"):
             if not read:
                 assert (await service.client.delete("/sessions/s1/artifacts/data.bin")).is_success
+                assert (await service.client.put("/sessions/s1/artifacts/data.bin", content=b"second")).is_success
             read.append(json.loads(line))
     (deleted,) = (line["data"] for line in read if line["type"] == "artifacts")
     assert deleted["deleted_at"] is not None
@@ -429,6 +433,34 @@ async def test_an_imported_session_is_silent_since_it_came_and_its_conversation_
     assert again[0]["data"]["began_at"] == LONG_AGO
     assert again[0]["data"]["created_at"] > LONG_AGO
     assert first["cache"]["epoch"].split(":")[1] == "2020-02-01"
+
+
+async def test_an_imported_session_is_the_branch_of_none(service: Service, tmp_path: Path) -> None:
+    """Else it would lose what is erased of a session that is called as its parent was elsewhere."""
+    await service.append("s1", said("Hello", id="m-1"))
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "branch"})).is_success
+    await export(service, tmp_path / "branch.ndjson", "branch")
+    await bring(service, tmp_path / "branch.ndjson", "s2")
+    assert (await service.client.delete("/sessions/s1/messages/m-1")).is_success
+    parents = [(await service.get(f"/sessions/{key}"))["parent"] for key in ("branch", "s2")]
+    assert parents == [{"key": "s1", "at_seq": 1}, None]
+    assert (await service.get("/sessions/s2/messages"))["items"][0]["content"][0]["text"] == "Hello"
+
+
+async def test_what_somebody_was_to_do_where_a_session_was_exported_is_done_where_it_is_imported(
+    service: Service, tmp_path: Path
+) -> None:
+    await service.configure("s1", enabled=False, message_tokens=100, retain_tokens=0, buffer_every=None)
+    await service.append("s1", *(said(f"I paid invoice {number} in Turin, and we keep it. " * 4) for number in range(4)))
+    lines = await export(service, tmp_path / "s1.ndjson")
+    leased = {"due_at": "2100-01-01T00:00:00+00:00", "lease_owner": "another", "lease_step": "observe", "lease_epoch": 9}
+    for line in lines[1:-1]:
+        if line["type"] == "memories":
+            line["data"] |= leased
+        if "config" in line["data"]:
+            line["data"]["config"] |= {"enabled": True}
+    await bring_changed(service, tmp_path / "leased", "s2", lines)
+    await looks.until(partial(service.memory, "s2"), lambda memory: memory["cursor"]["observed_seq"] == 4)
 
 
 async def test_a_session_of_a_shared_memory_comes_with_its_messages_alone(service: Service, tmp_path: Path) -> None:
