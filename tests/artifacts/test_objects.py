@@ -156,6 +156,20 @@ async def test_what_was_kept_before_in_the_database_is_still_read(start_service:
         assert "DAYBOOK_ARTIFACTS__URL" in answer.json()["detail"]
 
 
+@pytest.mark.parametrize("path", [REPORT, "/sessions/s1"])
+async def test_what_was_kept_before_in_the_database_goes_with_what_is_in_the_store(
+    start_service: StartService, tmp_path: Path, path: str
+) -> None:
+    async with start_service() as service:
+        await service.configure("s1")
+        await put(service, b"in the database")
+    async with started(start_service, tmp_path) as service:
+        await put(service)
+        assert (await service.client.delete(path)).status_code == 200
+        assert objects_in(tmp_path) == []
+        assert (await service.client.get(REPORT)).status_code == 404
+
+
 async def test_bytes_that_are_gone_from_the_store_are_not_found(start_service: StartService, tmp_path: Path) -> None:
     async with started(start_service, tmp_path) as service:
         await service.configure("s1")

@@ -382,13 +382,16 @@ async def test_what_cannot_be_searched_is_told(session: Service) -> None:
 
 
 async def test_a_deletion_takes_every_version_and_no_number_comes_back(session: Service) -> None:
+    other = "/sessions/s1/artifacts/other"
     for content in (b"1", b"2"):
         await put(session, content)
+        await put(session, content, other)
     answer = await session.client.delete(REPORT)
     assert answer.json() == {"session": "s1", "name": "report.csv", "deleted": 2}
     for path in (REPORT, f"{REPORT}?version=1", f"{REPORT}?version=2", f"{REPORT}/versions"):
         assert_problem(await read(session, path), 404, "artifact-not-found")
-    assert await names(session) == []
+    assert await names(session) == ["other"]
+    assert [(await read(session, f"{other}?version={number}")).content for number in (1, 2)] == [b"1", b"2"]
     assert (await session.client.delete(REPORT)).json()["deleted"] == 0
     assert (await put(session, b"2")).json()["version"] == 3
     assert (await read(session)).content == b"2"
