@@ -467,10 +467,15 @@ async def test_what_somebody_was_to_do_where_a_session_was_exported_is_done_wher
 
 
 def test_a_row_is_moved_without_what_is_of_its_former_place_alone() -> None:
-    """Who holds the lease may go on with it; and events tell the key of a run's session, whosever it is."""
+    """Who holds the lease may go on with it; events tell the key of a run's session, whosever it is.
+
+    Of a session that is to be read for facts again, those that are deleted meanwhile would not be noted.
+    """
     memory = {"lease_owner": None, "lease_step": None, "lease_epoch": 0}
     assert moved("memories", LEASED, PLACE) == memory | {"id": str(PLACE.id), "tenant": PLACE.tenant}
     assert moved("runs", {"session_id": "theirs"}, PLACE) == {"memory_id": str(PLACE.id), "session_id": None}
+    session = moved("sessions", {"waiting": True, "facts_seq": 5, "facts_again_seq": 7}, PLACE)
+    assert (session["facts_seq"], session.keys() & {"waiting", "facts_again_seq"}) == (0, set())
 
 
 async def test_a_session_is_imported_to_the_tenant_that_is_told(service: Service, tmp_path: Path) -> None:
