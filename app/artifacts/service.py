@@ -162,7 +162,7 @@ class ArtifactService:
         """The versions of an artifact below a number, newest first. Raises SessionNotFound, ArtifactNotFound."""
         newest = await self.get(tenant=tenant, key=key, name=name)
         if newest.part is not None:
-            return [newest] if newest.version < before else []
+            return [newest]
         return await self._store.versions(newest.session_id, name, before=before, limit=limit)
 
     async def grep(
