@@ -73,7 +73,7 @@ class Importing:
             else:
                 await _put_rows(tx, table, rows, [number for number, _ in batch])
             if table in NUMBERED:
-                highest[table] = max(highest.get(table, 0), *(row["id"] for row in rows), 0)
+                highest[table] = max(highest.get(table, 0), *(row["id"] for row in rows))
             progress(len(rows))
         if MEMORIES not in tables:
             await begin_anew(tx, place.id)
