@@ -49,6 +49,8 @@ async def test_a_branch_has_every_version_that_was_there_at_its_moment(
         assert (await branch(service, key="s3")).status_code == 201
         assert await contents(service, BRANCHED) == [b"second", b"first"]
         assert await contents(service, "/sessions/s3/artifacts/plan") == [b"third", b"second", b"first"]
+        assert (await service.client.post("/sessions/s3/branch", json={"key": "s4", "at_seq": 1})).status_code == 201
+        assert await contents(service, "/sessions/s4/artifacts/plan") == [b"second", b"first"]
 
 
 async def test_a_branch_has_nothing_of_what_was_deleted_before(
@@ -102,11 +104,15 @@ async def test_the_erasure_of_their_resource_takes_the_bytes_of_both(
 
 
 async def test_more_bytes_than_may_be_copied_are_refused_and_no_branch_is_made(
-    start_service: StartService, kept: dict[str, Any]
+    start_service: StartService, kept: dict[str, Any], tmp_path: Path
 ) -> None:
     async with start_service(artifacts=kept, sessions={"branch_artifact_bytes_max": 11}) as service:
         await begun(service)
+        if kept:
+            (tmp_path / "objects").rename(tmp_path / "away")  # it is not asked for what is refused
         assert_problem(await branch(service), 413, "too-large")
+        if kept:
+            (tmp_path / "away").rename(tmp_path / "objects")
         assert_problem(await service.client.get("/sessions/s2"), 404, "session-not-found")
         assert (await branch(service, at_seq=1)).status_code == 201  # 5 and 6 bytes
 
