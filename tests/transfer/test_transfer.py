@@ -25,7 +25,7 @@ from app.transfer import store
 from app.transfer.checking import checked
 from app.transfer.errors import TransferError
 from app.transfer.exporting import Exporting
-from app.transfer.importing import Importing, read
+from app.transfer.importing import ROWS_AT_ONCE, Importing, read
 from app.transfer.lines import CORRECTIONS, NUMBERED, TABLES, Place, moved
 from app.transfer.rows import check_columns
 from tests.conftest import Service, StartService
@@ -417,6 +417,21 @@ async def test_two_imports_at_once_set_no_sequence_back(service: Service) -> Non
     assert await database.fetchval(drawn) == high + 1
 
 
+async def test_numbers_are_drawn_above_the_highest_of_a_file_whatever_its_order(
+    service: Service, tmp_path: Path
+) -> None:
+    await filled(service)
+    database: Database = service.app.state.database
+    drawn = "SELECT nextval(pg_get_serial_sequence('runs', 'id'))"
+    high = await database.fetchval(drawn) + 1_000
+    *rows, end = await export(service, tmp_path / "s1.ndjson")
+    at, run = next((at, line) for at, line in enumerate(rows) if line["type"] == "runs")
+    runs = [run | {"data": run["data"] | {"id": high - number}} for number in range(ROWS_AT_ONCE + 1)]
+    changed = [*rows[:at], *runs, *(line for line in rows[at:] if line["type"] != "runs")]
+    await bring_changed(service, tmp_path / "changed", "s2", [*changed, end | {"lines": len(changed)}])
+    assert await database.fetchval(drawn) == high + 1
+
+
 async def test_an_imported_session_is_silent_since_it_came_and_its_conversation_began_when_it_did(
     start_service: StartService, tmp_path: Path
 ) -> None:
@@ -474,6 +489,8 @@ def test_a_row_is_moved_without_what_is_of_its_former_place_alone() -> None:
     memory = {"lease_owner": None, "lease_step": None, "lease_epoch": 0}
     assert moved("memories", LEASED, PLACE) == memory | {"id": str(PLACE.id), "tenant": PLACE.tenant}
     assert moved("runs", {"session_id": "theirs"}, PLACE) == {"memory_id": str(PLACE.id), "session_id": None}
+    own = {"tenant": PLACE.tenant, "scope": "session", "owner": PLACE.key}
+    assert moved("state_entries", {"version": 7}, PLACE) == own  # one that is drawn later would be the same ETag
     session = moved("sessions", {"waiting": True, "facts_seq": 5, "facts_again_seq": 7}, PLACE)
     assert (session["facts_seq"], session.keys() & {"waiting", "facts_again_seq"}) == (0, set())
 
