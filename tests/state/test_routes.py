@@ -126,6 +126,10 @@ async def test_owners_of_one_name_do_not_share_what_is_not_theirs(service: Servi
     await patch(service, {"x": 1})
     assert await service.get("/sessions/s2/state") == {}
     assert (await patch(service, {"user:x": 2})).json() == {"x": 1, "user:x": 2}
+    await patch(service, {"x": 3, "user:x": 4}, key="s2")
+    await patch(service, {"x": None})
+    assert await service.get(STATE) == {"user:x": 2}
+    assert await service.get("/sessions/s2/state") == {"x": 3, "user:x": 4}
 
 
 async def test_a_branch_and_a_deletion_of_a_session_pass_by_the_resource_that_is_called_alike(service: Service) -> None:
@@ -137,6 +141,14 @@ async def test_a_branch_and_a_deletion_of_a_session_pass_by_the_resource_that_is
     assert await service.get("/sessions/s3/state") == {}
     assert (await service.client.delete("/sessions/ana")).status_code == 200
     assert await service.get("/sessions/s2/state") == {"user:x": 2}
+
+
+async def test_a_deletion_of_a_resource_passes_by_the_session_that_is_called_alike(service: Service) -> None:
+    for key, resource_id in (("s1", "ana"), ("ana", "ben")):
+        await of_resource(service, key, resource_id)
+        await patch(service, {"x": 1, "user:x": 2}, key=key)
+    assert (await service.client.delete("/resources/ana")).status_code == 200
+    assert await service.get("/sessions/ana/state") == {"x": 1, "user:x": 2}
 
 
 async def test_a_value_of_the_user_needs_a_resource(service: Service) -> None:
