@@ -61,6 +61,7 @@ async def test_the_bytes_are_in_the_store_and_not_in_the_database(start_service:
         answer = await service.client.post(f"{REPORT}/grep", json={"pattern": "Lisbon"})
         assert [match["line"] for match in answer.json()["matches"]] == [2]
         assert await service.app.state.artifacts.texts(SESSION, ["report.csv"]) == {"report.csv": TEXT.decode()}
+        assert (await put(service, b""), (await service.client.get(REPORT)).content) == (201, b"")
 
 
 async def test_a_range_is_the_slice_of_its_bytes(start_service: StartService, tmp_path: Path) -> None:
@@ -211,6 +212,14 @@ async def test_a_folder_that_is_not_mounted_is_away_and_what_is_in_it_comes_back
         assert (await service.client.get(REPORT)).content == TEXT
         assert len(await rows(service)) == 1
     assert [answer.status_code for answer in told] == [503] * 3
+
+
+async def test_a_folder_that_has_something_in_it_is_in_use_though_it_has_no_mark_yet(tmp_path: Path) -> None:
+    """As that of an older version, from which a session is exported."""
+    url = f"file://{tmp_path}"
+    key = await open_objects(url).write(SESSION, TEXT)
+    (tmp_path / MARK).unlink()
+    assert await open_objects(url, begins=False).read(key, 0, len(TEXT)) == TEXT
 
 
 BUCKET = "s3://bucket/daybook"
