@@ -354,6 +354,8 @@ async def test_an_imported_session_is_read_for_facts_and_brings_back_none_that_w
     }
     assert [one["cites"] for one in corrections] == [[1, 2], [3]]
     assert "Lisbon" not in json.dumps(corrections)
+    many = [{"type": "corrections", "data": TOLD | {"cites": [100 + number]}} for number in range(ROWS_AT_ONCE)]
+    lines = [*lines[:-1], *many, lines[-1] | {"lines": len(lines) + ROWS_AT_ONCE - 1}]
     for resource in ("boris", None):
         moved = json.dumps(lines).replace('"ana"', json.dumps(resource))
         rewritten(json.loads(moved), tmp_path / "moved")
@@ -777,6 +779,15 @@ async def test_an_artifact_of_another_size_than_its_bytes_is_refused(
     with pytest.raises(
         TransferError, match=f"^line {len(lines) - 1}: the artifact 'a.txt': the number of its bytes does not match"
     ):
+        await bring(service, tmp_path / "s1.ndjson", "s2")
+
+
+async def test_a_version_of_an_artifact_that_is_there_twice_is_refused(service: Service, tmp_path: Path) -> None:
+    await service.append("s1", said("Hello"))
+    await service.client.put("/sessions/s1/artifacts/a.txt", content=b"Hello")
+    *rows, end = await export(service, tmp_path / "s1.ndjson")
+    rewritten([*rows, rows[-1], end | {"lines": len(rows) + 1}], tmp_path / "s1.ndjson")
+    with pytest.raises(TransferError, match="a row cannot be stored: "):
         await bring(service, tmp_path / "s1.ndjson", "s2")
 
 
