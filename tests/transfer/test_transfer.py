@@ -483,6 +483,26 @@ async def test_what_somebody_was_to_do_where_a_session_was_exported_is_done_wher
     await looks.until(partial(service.memory, "s2"), lambda memory: memory["cursor"]["observed_seq"] == 4)
 
 
+async def test_a_session_without_a_message_is_imported(service: Service, tmp_path: Path) -> None:
+    await service.configure("s1", message_tokens=100)
+    await export(service, tmp_path / "s1.ndjson")
+    await bring(service, tmp_path / "s1.ndjson", "s2")
+    assert (await service.get("/sessions/s2"))["config"] == {"message_tokens": 100}
+    assert [message["seq"] for message in (await service.append("s2", said("Hello")))["messages"]] == [1]
+
+
+async def test_an_erased_message_is_imported_as_one(service: Service, tmp_path: Path) -> None:
+    call = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}
+    result = {"id": "m-1", "role": "tool", "tool_call_id": "c1", "content": "It rains."}
+    await service.append("s1", said("Hello"), {"role": "assistant", "content": [call]}, result)
+    assert (await service.client.delete("/sessions/s1/messages/m-1")).is_success
+    await export(service, tmp_path / "s1.ndjson")
+    await bring(service, tmp_path / "s1.ndjson", "s2")
+    assert_problem(await service.client.get("/sessions/s2/messages/m-1"), 410, "message-erased")
+    listed = [(await service.get(f"/sessions/{key}/messages"))["items"] for key in ("s1", "s2")]
+    assert listed[0] == listed[1] != []
+
+
 def test_a_row_is_moved_without_what_is_of_its_former_place_alone() -> None:
     """Who holds the lease may go on with it; events tell the key of a run's session, whosever it is.
 
@@ -653,11 +673,17 @@ UNREADABLE: dict[str, list[dict[str, Any]]] = {
         {"resource_id": "bad id"},
         {"next_seq": 1},
         {"next_seq": 2**62},
-        {"observed_seq": 50},
-        {"tail_from_seq": 50},
+        {"observed_seq": 26},
+        {"buffered_seq": 26},
+        {"activated_seq": 26},
+        {"summary_seq": 26},
+        {"compacted_seq": 26},
+        {"expired_seq": 26},
+        {"tail_from_seq": 27},
         {"last_active_at": "infinity"},
         {"anchor_date": "0001-01-01"},
         {"config.timezone": "Mars/Olympus"},
+        {"config.message_tokens": "500"},
     ],
     "messages": [
         {"role": "robot"},
@@ -739,10 +765,41 @@ async def test_a_row_that_the_service_could_not_read_is_refused_by_its_line_and_
     await bring(service, tmp_path / "s1.ndjson", "s2")
 
 
-def test_a_note_that_ends_before_it_begins_is_refused_by_its_own_columns() -> None:
-    note = {"status": "active", "items": [], "covers": [], "from_seq": 5, "to_seq": 4, "born_version": 1}
-    with pytest.raises(ValueError, match=r"^to_seq: it is before from_seq$"):
-        check_columns("observations", note, dict.fromkeys(note, ""))
+NOTE = {"status": "active", "items": [], "covers": [], "from_seq": 5, "to_seq": 5, "born_version": 2}
+RETIRED = {"status": "retired", "retired_version": 2}
+
+
+@pytest.mark.parametrize(
+    ("changed", "wrong"),
+    [
+        ({"to_seq": 4}, "to_seq: it is before from_seq"),
+        ({"born_version": None}, "born_version: what is active, or was condensed, has one"),
+        ({"status": "buffered"}, "born_version: what is buffered has none"),
+        ({"retired_version": 2}, "retired_version: what is not retired has none"),
+        ({"status": "retired"}, "born_version: what is retired came before it went"),
+        (RETIRED | {"retired_version": 1}, "born_version: what is retired came before it went"),
+        (
+            RETIRED | {"born_version": None, "retired_by": "reflection:1"},
+            "born_version: what is active, or was condensed, has one",
+        ),
+    ],
+)
+def test_a_note_that_cannot_be_is_refused_by_its_own_columns(changed: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(ValueError, match=f"^{wrong}$"):
+        check_columns("observations", NOTE | changed, dict.fromkeys(NOTE | changed, ""))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"status": "buffered", "born_version": None},
+        RETIRED,
+        RETIRED | {"born_version": None, "retired_by": "deleted"},
+    ],
+    ids=["buffered", "gone with the version in which it came", "deleted while it was buffered"],
+)
+def test_a_note_that_was_in_no_version_is_taken(changed: dict[str, Any]) -> None:
+    check_columns("observations", NOTE | changed, dict.fromkeys(NOTE | changed, ""))
 
 
 async def test_notes_without_their_memory_are_refused_and_need_not_tell_its_id(
@@ -832,6 +889,8 @@ ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256"
         ([HEADER | {"scope": "resource"}], "line 1: not the header"),
         ([HEADER, SESSION, SAID], "line 3: the file was cut off"),
         ([HEADER, SAID, {"type": "end", "lines": 2}], "line 3"),
+        ([HEADER, SESSION, SAID, {"type": "end", "lines": 3}], "line 2: sessions with a next_seq: 2 is expected"),
+        ([HEADER, SESSION, SESSION, {"type": "end", "lines": 3}], "line 4: the file was cut off, or has no session"),
         ([HEADER, SESSION, {"type": "end", "lines": 3}], "line 3: 2 lines are before it"),
         ([HEADER, SESSION, {"type": "end", "lines": 2}, SAID], "line 4: not a line"),
         ([HEADER, SAID, SESSION], "line 3: a line of type 'sessions' is not expected here"),
@@ -861,6 +920,7 @@ ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256"
             "line 3: corrections has no column 'text'",
         ),
         ([HEADER, SESSION, {"type": "runs", "data": {"seq": 1}}], "line 3: runs without a number in 'id'"),
+        ([HEADER, SESSION, {"type": "runs", "data": {"id": 0}}], "line 3: runs without a number in 'id', from 1"),
         (
             [HEADER, SESSION, {"type": "runs", "data": {"id": 2**63 - 1}}],
             "line 3: runs without a number in 'id', from 1",
