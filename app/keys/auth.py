@@ -11,7 +11,7 @@ from app.keys.model import ApiKey, id_of
 from app.keys.store import KeyStore
 from app.kit.auth import DEFAULT_TENANT, Access, Caller, is_own_host
 from app.kit.clock import Clock
-from app.kit.db import AWAY, EVERY_TENANT, acting_for, is_away
+from app.kit.db import AWAY, EVERY_TENANT, acting_for
 from app.kit.errors import Forbidden, Unauthorized
 from app.kit.repeating import Repeated
 
@@ -123,8 +123,8 @@ class Auth:
         if self._local is None or (self._local[0] and (sent_key or not self._is_believed(self._local[1], now))):
             try:
                 self._local = await self._store.is_empty(), now
-            except AWAY as error:
-                if self._local is None or not is_away(error):
+            except AWAY:
+                if self._local is None:
                     raise
         return self._local[0]
 
@@ -145,8 +145,8 @@ class Auth:
             return known.key
         try:
             return self._remember(key_id, await self._store.find(key_id), now)
-        except AWAY as error:
-            if known is None or not is_away(error):
+        except AWAY:
+            if known is None:
                 raise
             return known.key
 

@@ -72,9 +72,10 @@ def test_what_is_no_key_has_no_id(text: str) -> None:
 
 
 async def test_a_key_opens_its_tenant_with_the_widest_of_its_scopes(auth: Auth, make_key: MakeKey) -> None:
-    secret = await make_key("acme", Access.READ, Access.WRITE)
-    caller = await auth.caller(asking(secret))
-    assert (caller.tenant, caller.access, caller.key) == ("acme", Access.WRITE, id_of(secret))
+    for scopes in ((Access.READ, Access.WRITE), (Access.WRITE, Access.READ)):
+        secret = await make_key("acme", *scopes)
+        caller = await auth.caller(asking(secret))
+        assert (caller.tenant, caller.access, caller.key) == ("acme", Access.WRITE, id_of(secret))
 
 
 async def test_a_key_with_the_id_of_another_is_refused(auth: Auth, make_key: MakeKey) -> None:
@@ -232,6 +233,50 @@ async def test_a_key_is_stored_as_its_hash_only(make_key: MakeKey, database_url:
     await connection.close()
     assert hashed(secret).hex() in row
     assert secret.split("_", 2)[2] not in row
+
+
+async def test_a_use_that_could_not_be_written_is_written_later(
+    database_url: str, clock: HandClock, make_key: MakeKey, key_store: KeyStore
+) -> None:
+    database = Database(DatabaseConfig(url=database_url, pool_min=1, pool_max=1))
+    await database.open()
+    auth = Auth(AuthConfig(), store=KeyStore(database), clock=clock)
+    assert await access_of(auth, await make_key("acme", Access.READ)) is Access.READ
+    await database.close()
+    await auth.note_used()
+    await database.open()
+    await auth.note_used()
+    await database.close()
+    assert [key.last_used_at for key in await key_store.listed("acme")] == [NOW]
+
+
+async def test_a_service_that_asked_for_no_key_at_its_start_asks_for_none_while_the_database_is_away(
+    database_url: str, clock: HandClock
+) -> None:
+    database = Database(DatabaseConfig(url=database_url, pool_min=1, pool_max=1))
+    await database.open()
+    auth = Auth(AuthConfig(), store=KeyStore(database), clock=clock)
+    await auth.start()
+    await database.close()
+    clock.time = NOW + timedelta(days=1)
+    assert await auth.caller(Headers({"host": "localhost:8000"})) == LOCAL
+    await auth.stop()
+
+
+async def test_a_key_that_was_gone_is_not_known_again_while_the_database_is_away(
+    database_url: str, clock: HandClock, make_key: MakeKey
+) -> None:
+    database = Database(DatabaseConfig(url=database_url, pool_min=1, pool_max=1))
+    await database.open()
+    auth = Auth(AuthConfig(), store=KeyStore(database), clock=clock)
+    secret = await make_key("acme", Access.READ)
+    assert await access_of(auth, secret) is Access.READ
+    await database.execute("DELETE FROM api_keys")
+    clock.time = NOW + timedelta(minutes=1)
+    assert await access_of(auth, secret) is None
+    await database.close()
+    with pytest.raises(asyncpg.InterfaceError):
+        await auth.caller(asking(secret))
 
 
 async def test_while_the_database_is_away_who_is_known_stays_known(
