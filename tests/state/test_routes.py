@@ -242,6 +242,10 @@ async def test_an_owner_may_have_as_many_values_as_the_limit(start_service: Star
             await service.client.patch(STATE, json={"app:b": 1, "app:c": 1}),
         ):
             assert "DAYBOOK_STATE__ENTRIES_MAX" in assert_problem(answer, 413, "state-too-large")["detail"]
+        nothing = {f"x{number}": None for number in range(6)}  # for each of three owners two
+        assert (await service.client.patch(STATE, json=nothing)).status_code == 200
+        answer = await service.client.patch(STATE, json=nothing | {"x6": None})
+        assert_problem(answer, 413, "state-too-large")
         assert (await patch(service, {"a": None, "c": 1, "app:b": 2})).json() == {
             "b": 1,
             "c": 1,
