@@ -178,6 +178,13 @@ async def test_bytes_that_are_gone_from_the_store_are_not_found(start_service: S
         objects_in(tmp_path)[0].unlink()
         answer = await service.client.get(REPORT)
         assert (answer.status_code, answer.json()["type"]) == (404, "/problems/artifact-not-found")
+        assert await service.app.state.artifacts.texts(SESSION, ["report.csv"]) == {"report.csv": ""}
+
+
+async def test_a_call_leaves_its_place_to_the_next(tmp_path: Path) -> None:
+    objects = open_objects(f"file://{tmp_path}", concurrency=1)
+    keys = [await objects.write(SESSION, content) for content in (b"a", b"b")]
+    assert [await objects.read(key, 0, 1) for key in keys] == [b"a", b"b"]
 
 
 async def test_of_an_object_that_was_cut_nothing_is_answered(start_service: StartService, tmp_path: Path) -> None:
