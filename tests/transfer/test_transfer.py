@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from app.artifacts.objects import Objects, open_objects
 from app.commands import transferring
-from app.kit.db import Database
+from app.kit.db import AWAY, Database
 from app.kit.direct import JSON
 from app.kit.errors import Unavailable
 from app.sessions.errors import SessionExists
@@ -124,7 +124,8 @@ async def test_artifacts_come_with_their_session_wherever_their_bytes_are(
         ]
     assert [answer.content for answer in found] == versions
     assert [one["created_at"] for one in again] == [one["created_at"] for one in kept]
-    assert [line["data"]["version"] for line in lines if line["type"] == "artifacts"] == [1, 2]
+    artifacts = [line["data"] for line in lines if line["type"] == "artifacts"]
+    assert [(one["version"], "object_key" in one) for one in artifacts] == [(1, False), (2, False)]
     objects = (tmp_path / "objects" / str(session_id("default", "s2"))).glob("*")
     assert len([*objects]) == (2 if imported == "store" else 0)
 
@@ -578,6 +579,7 @@ async def test_a_resource_is_exported_with_all_its_sessions_and_its_own_state(se
         await service.client.post(f"/sessions/{key}/messages", json=body)
     await service.client.patch("/sessions/a/state", json={"user:name": "Ana", "page": "billing"})
     await service.client.patch("/sessions/user-1/state", json={"user:name": "Ben", "page": "orders"})
+    await service.client.put("/sessions/a/artifacts/long", content=bytes(300_000))  # a line that comes in pieces
     for resource in ("user-1", "user-2"):
         await service.client.put(f"/resources/{resource}", json={"metadata": {"is": resource}})
         fact = {"text": f"This is {resource}.", "category": "profile"}
@@ -611,6 +613,20 @@ async def test_more_exports_than_there_may_be_are_refused(start_service: StartSe
         again = await service.client.get("/resources/user-1/export")
     assert_problem(answer, 503, "too-many-exports")
     assert (answer.headers["retry-after"], again.status_code) == ("30", 200)
+
+
+async def test_an_export_whose_connection_was_ended_is_not_told_of_a_reader_that_stopped(
+    service: Service, database_url: str
+) -> None:
+    await service.append("s1", said("Hello"))
+    running = service.app.state.exporting.session("default", "s1")
+    for _ in range(2):
+        await anext(running)
+    watching = await asyncpg.connect(database_url)
+    await watching.execute("SELECT pg_terminate_backend($1)", await watching.fetchval(EXPORTING))
+    await watching.close()
+    with pytest.raises(AWAY):
+        [line async for line in running]
 
 
 async def test_a_key_that_is_taken_is_not_imported_to(service: Service, tmp_path: Path) -> None:
@@ -696,6 +712,7 @@ UNREADABLE: dict[str, list[dict[str, Any]]] = {
         {"parts.0.type": "input_text"},
         {"parts": [{"type": "tool_result", "tool_call_id": "c1", "output": "It is so."}]},
         {"metadata": [1]},
+        {"covers": [1]},
         {"tokens": -5},
         {"seq": 7},
         {"seq": "one"},
