@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -181,7 +181,7 @@ class ArtifactService:
         except PatternError as error:
             raise Invalid.naming(FieldError("/pattern", str(error))) from error
         except NotText as error:
-            raise _not_text(name, error) from error
+            raise ArtifactNotText(_not_text(name, error)) from error
 
     async def _searched(self, content: bytes, asked: GrepIn) -> Found:
         end = time.monotonic() + self._config.grep_seconds
@@ -226,28 +226,29 @@ class ArtifactService:
 
     async def _refusal(self, artifact: Artifact) -> str | None:
         try:
-            self._refuse_insertion(artifact)
-            await self._text(artifact)
+            self._refuse_insertion(artifact, pointer="")
+            await self._text(artifact, pointer="")
         except (ArtifactTooLarge, ArtifactNotText) as error:
             return error.detail
         return None
 
-    async def texts(self, session: UUID, names: Sequence[str]) -> dict[str, str]:
-        """The newest texts under these names, for a template; a name without an artifact is left out.
+    async def texts(self, session: UUID, pointers: Mapping[str, str]) -> dict[str, str]:
+        """The newest texts under these names, for templates; a name without an artifact is left out.
 
-        Raises ArtifactNotText, and ArtifactTooLarge over ``inserted_bytes_max``.
+        ``pointers``: where in the request each name is used, for the errors. Raises ArtifactNotText, and
+        ArtifactTooLarge over ``inserted_bytes_max``.
         """
-        found = await self._store.named(session, names)
+        found = await self._store.named(session, list(pointers))
         for artifact in found:
-            self._refuse_insertion(artifact)
-        return {artifact.name: await self._text(artifact) for artifact in found}
+            self._refuse_insertion(artifact, pointer=pointers[artifact.name])
+        return {artifact.name: await self._text(artifact, pointer=pointers[artifact.name]) for artifact in found}
 
-    async def _text(self, artifact: Artifact) -> str:
+    async def _text(self, artifact: Artifact, *, pointer: str) -> str:
         content = await self._content(artifact, 0, artifact.size)
         try:
             return check_text(content or b"")
         except NotText as error:
-            raise _not_text(artifact.name, error) from error
+            raise ArtifactNotText.at(pointer, _not_text(artifact.name, error)) from error
 
     async def _check_session(self, session: UUID, key: str) -> None:
         if not await self._store.session_exists(session):
@@ -258,13 +259,14 @@ class ArtifactService:
         if len(content) > limit:
             raise ArtifactTooLarge(f"an artifact may have at most {limit} bytes (DAYBOOK_ARTIFACTS__BYTES_MAX)")
 
-    def _refuse_insertion(self, artifact: Artifact) -> None:
+    def _refuse_insertion(self, artifact: Artifact, *, pointer: str) -> None:
         limit = self._config.inserted_bytes_max
         if artifact.size > limit:
-            raise ArtifactTooLarge(
+            detail = (
                 f"'{artifact.name}' has {artifact.size} bytes; a template may insert at most {limit}"
                 " (DAYBOOK_ARTIFACTS__INSERTED_BYTES_MAX)"
             )
+            raise ArtifactTooLarge.at(pointer, detail)
 
     def _full(self, put: Put, name: str) -> ArtifactsFull:
         limit = self._config.versions_max
@@ -288,5 +290,5 @@ def _not_found(key: str, name: str, version: int | None) -> ArtifactNotFound:
     return ArtifactNotFound(f"session '{key}' has no artifact '{name}'{which}")
 
 
-def _not_text(name: str, error: NotText) -> ArtifactNotText:
-    return ArtifactNotText(f"'{name}' is not text: {error}")
+def _not_text(name: str, error: NotText) -> str:
+    return f"'{name}' is not text: {error}"

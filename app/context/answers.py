@@ -4,7 +4,7 @@ No answer is reused without asking the database: the statement that reads a sess
 the answer was compiled from, and tells from its own snapshot whether that still holds.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, tzinfo
@@ -23,7 +23,7 @@ from app.kit.json import dumps
 from app.state.templates import Scope
 
 Asked: TypeAlias = Hashable
-Names: TypeAlias = Mapping[Scope, Sequence[str]]  # of values that templates use
+Names: TypeAlias = Mapping[Scope, Mapping[str, int]]  # of values that templates use, each with its first template
 
 NOTHING = ContextIn()
 NOT_OF_THE_ANSWER = frozenset({"min_seq", "wait_ms", "now"})  # when to answer; of ``now`` only the day counts

@@ -1,6 +1,6 @@
 """Reads a session as one snapshot, of now or of the past, with the values that the caller's templates use."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -14,6 +14,7 @@ from app.context.rows import snapshot_of
 from app.context.store import PRESENT, Budgets, ContextStore, Moment
 from app.kit.clock import Clock
 from app.kit.db import Row
+from app.kit.errors import json_pointer
 from app.kit.offload import offloaded
 from app.memory.errors import VersionNotFound
 from app.memory.rules import PRESETS, Rules
@@ -106,11 +107,12 @@ class SnapshotReader:
             _refuse(key, moment, newest_version=newest_version, newest_seq=newest_seq)
         return rows
 
-    async def _artifact_texts(self, session: UUID, names: Sequence[str]) -> dict[str, str]:
+    async def _artifact_texts(self, session: UUID, names: Mapping[str, int]) -> dict[str, str]:
         if not names:
             return {}
         prefix = f"{Scope.ARTIFACT}."
-        texts = await self._artifacts.texts(session, [name.removeprefix(prefix) for name in names])
+        pointers = {name.removeprefix(prefix): json_pointer("system", index) for name, index in names.items()}
+        texts = await self._artifacts.texts(session, pointers)
         return {prefix + name: text for name, text in texts.items()}
 
 

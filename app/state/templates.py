@@ -154,11 +154,17 @@ def _placeholder(found: re.Match[str]) -> Placeholder:
     )
 
 
-def names_of(texts: Iterable[str]) -> dict[Scope, list[str]]:
-    """The names that templates use, by scope and with their prefixes, each once and in order."""
-    signs = {found[0] for text in texts for found in _SIGN.finditer(text)}  # most names stand in many places
-    places = {(place.scope, place.name) for sign in signs for place in read(sign).placeholders}
-    return {scope: sorted(name for its, name in places if its is scope) for scope in Scope}
+def names_of(texts: Iterable[str]) -> dict[Scope, dict[str, int]]:
+    """The names that templates use, by scope and with their prefixes, each with the index of the first text with it."""
+    signs: dict[str, int] = {}  # read once each, as most names stand in many places
+    for index, text in enumerate(texts):
+        for found in _SIGN.finditer(text):
+            signs.setdefault(found[0], index)
+    names: dict[Scope, dict[str, int]] = {scope: {} for scope in Scope}
+    for sign, index in signs.items():
+        for place in read(sign).placeholders:
+            names[place.scope].setdefault(place.name, index)
+    return names
 
 
 def scope_of(name: str) -> Scope:

@@ -60,7 +60,9 @@ async def test_the_bytes_are_in_the_store_and_not_in_the_database(start_service:
         assert stored.read_bytes() == TEXT == (await service.client.get(REPORT)).content
         answer = await service.client.post(f"{REPORT}/grep", json={"pattern": "Lisbon"})
         assert [match["line"] for match in answer.json()["matches"]] == [2]
-        assert await service.app.state.artifacts.texts(SESSION, ["report.csv"]) == {"report.csv": TEXT.decode()}
+        assert await service.app.state.artifacts.texts(SESSION, {"report.csv": "/system/0"}) == {
+            "report.csv": TEXT.decode()
+        }
         assert (await put(service, b""), (await service.client.get(REPORT)).content) == (201, b"")
 
 

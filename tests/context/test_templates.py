@@ -40,7 +40,12 @@ async def prompt(service: Service, system: Any, *, key: str = "s1", **body: Any)
 
 
 def missing(answer: httpx.Response) -> list[tuple[str, str]]:
-    return [(error["pointer"], error["detail"]) for error in assert_problem(answer, 422, "invalid")["errors"]]
+    assert_problem(answer, 422, "invalid")
+    return flaws(answer)
+
+
+def flaws(answer: httpx.Response) -> list[tuple[str, str]]:
+    return [(error["pointer"], error["detail"]) for error in answer.json()["errors"]]
 
 
 async def test_a_system_prompt_takes_values_of_every_scope_in_one_pass(stocked: Service) -> None:
@@ -140,9 +145,10 @@ async def test_an_artifact_that_was_deleted_has_no_value(stocked: Service) -> No
 async def test_an_artifact_that_is_not_a_text_or_too_large_a_one_is_refused(stocked: Service) -> None:
     for name, content, status in [("image", b"\xff\x00", 422), ("long", b"x" * (64 * 1024 + 1), 413)]:
         await stocked.client.put(f"/sessions/s1/artifacts/{name}", content=content)
-        answer = await ask(stocked, f"{{artifact.{name}}}")
+        answer = await ask(stocked, ["{artifact.notes.md}", f"{{artifact.{name}}}", f"{{artifact.{name}?}}"])
         assert answer.status_code == status, answer.text
         assert name in answer.json()["detail"]
+        assert flaws(answer) == [("/system/1", answer.json()["detail"])]
 
 
 async def test_a_prompt_that_its_values_would_make_too_large_is_refused(stocked: Service) -> None:
