@@ -28,7 +28,7 @@ EXAMPLES = 200 if "LONG" in os.environ else 3
 SESSION = uuid4()
 WAIT = {"wait_ms": 50_000}
 BUDGETS = Budgets(presets={}, service=45_000, enabled=True)
-NAMES: Names = dict.fromkeys(Scope, ())
+NAMES: Names = {scope: {} for scope in Scope}
 
 Write = Callable[[Service, str, int], Awaitable[None]]
 
