@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.kit.errors import TooLarge, Unavailable
+from app.kit.errors import Forbidden, TooLarge, Unavailable
 from app.kit.headers import RawHeaders, secured
 from app.kit.metrics import HttpMetrics, method_of, route_of
 from app.kit.offload import UNKNOWN
@@ -154,7 +154,7 @@ class Gate:
             await self._app(scope, receive, send)
 
     def _refused(self, answer: ASGIApp) -> ASGIApp:
-        return CORSMiddleware(answer, **_cross_origin(self._origins)) if self._origins else answer
+        return _CrossOrigin(answer, **_cross_origin(self._origins)) if self._origins else answer
 
     def _too_many(self) -> Unavailable:
         return Unavailable(f"{self._config.requests_max} requests are running already (DAYBOOK_HTTP__REQUESTS_MAX)")
@@ -203,6 +203,18 @@ async def _as_get(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> N
         scope["route"] = asked.get("route")
 
 
+class _CrossOrigin(CORSMiddleware):
+    """Refuses a preflight with a problem, not with plain text."""
+
+    def preflight_response(self, request_headers: Headers) -> Response:
+        answer = super().preflight_response(request_headers)
+        if answer.status_code == HTTPStatus.OK:
+            return answer
+        refused = problem_of(Forbidden(bytes(answer.body).decode()))
+        refused.headers.update({name: told for name, told in answer.headers.items() if not name.startswith("content-")})
+        return refused
+
+
 def as_internal(app: ASGIApp) -> ASGIApp:
     """The app for internal requests, made for another request: they are neither counted nor limited again."""
 
@@ -214,7 +226,7 @@ def as_internal(app: ASGIApp) -> ASGIApp:
 
 def allow_cross_origin(app: FastAPI, origins: Sequence[str]) -> None:
     """Let pages of these origins send requests, with keys and conditions, and read the headers of answers (CORS)."""
-    app.add_middleware(CORSMiddleware, **_cross_origin(origins))
+    app.add_middleware(_CrossOrigin, **_cross_origin(origins))
 
     async def told_to_pages(request: Request, error: Exception) -> Response:
         answer = await bug(request, error)

@@ -55,6 +55,8 @@ async def test_no_other_page_may_ask_unless_it_is_named(start_service: StartServ
             answer = await preflight(named, origin)
             assert (answer.headers.get("access-control-allow-origin") == origin) is allowed
             assert answer.is_success is allowed
+        assert_problem(answer, 403, "forbidden")
+        assert "Origin" in answer.headers["vary"]
         refused = await named.client.get("/sessions", headers={"Origin": PAGE})
         assert refused.headers["access-control-allow-origin"] == PAGE  # the page can read why
         assert "x-request-id" in refused.headers["access-control-expose-headers"].lower()
