@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
+from mcp.server.streamable_http import check_accept_headers
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types import (
     INVALID_PARAMS,
@@ -23,11 +24,13 @@ from mcp.types import (
 )
 from mcp.types import Tool as ListedTool
 from pydantic import ValidationError
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import VERSION
+from app.kit.direct import JSON
 from app.kit.http import as_internal
 from app.kit.invalid import too_many_errors
 from app.kit.json import loads
@@ -60,7 +63,9 @@ class McpServer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body before the library does, which takes a caller's disconnect for an error of its own."""
-        body = await Request(scope, receive).body()
+        request = Request(scope, receive)
+        _check_headers(request)
+        body = await request.body()
         if _has_no_id(body):
             await _no_request(scope, receive, send)
             return
@@ -102,6 +107,15 @@ class McpServer:
             )
         body = answer.json()
         return _result(body["detail"], is_error=True) if answer.is_error else _result(tool.as_text(body))
+
+
+def _check_headers(request: Request) -> None:
+    """Raises what is answered with a problem: the library refuses these with plain text, or with nothing."""
+    if not request.headers.get("content-type", "").lower().startswith(JSON):
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a Content-Type of {JSON} is expected")
+    has_json, _ = check_accept_headers(request)
+    if not has_json:
+        raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, f"an Accept that names {JSON} is expected")
 
 
 def _beginning_with(body: bytes, receive: Receive) -> Receive:

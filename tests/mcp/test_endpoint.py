@@ -18,6 +18,7 @@ from app.kit.invalid import ERRORS_MAX
 from app.mcp.tools import TOOLS
 from tests.conftest import Service, StartService
 from tests.keys.conftest import MakeKey
+from tests.test_problems import assert_problem
 
 KEY = "a key of sixteen or more"
 SAID = [{"id": "m-1", "role": "user", "content": "I moved to Lisbon in May 2026."}]
@@ -251,18 +252,30 @@ async def test_the_key_of_the_service_is_that_of_its_tools(start_service: StartS
 
 
 @pytest.mark.parametrize(
-    ("headers", "status"),
+    ("headers", "status", "slug"),
     [
-        pytest.param({"host": "evil.example"}, 403, id="whose name leads here"),
-        pytest.param({"content-type": "text/plain"}, 400, id="which no browser asks about first"),
+        pytest.param({"host": "evil.example"}, 403, "forbidden", id="whose name leads here"),
+        pytest.param({"content-type": "text/plain"}, 415, "unsupported-media-type", id="of which no browser asks"),
     ],
 )
 async def test_without_keys_another_site_s_page_is_refused(
-    service: Service, headers: dict[str, str], status: int
+    service: Service, headers: dict[str, str], status: int, slug: str
 ) -> None:
     answer = await service.client.post("/mcp", content=json.dumps(PING), headers=ACCEPT | headers)
 
-    assert answer.status_code == status
+    assert_problem(answer, status, slug)
+
+
+@pytest.mark.parametrize("version", [{}, {"mcp-protocol-version": "2026-07-28"}], ids=["legacy", "modern"])
+async def test_a_request_that_is_no_json_or_wants_none_is_refused_with_a_problem(
+    service: Service, version: dict[str, str]
+) -> None:
+    sent = {"content-type": "text/plain"}
+    refused = await service.client.post("/mcp", content=json.dumps(PING), headers=ACCEPT | version | sent)
+    wanting = await service.client.post("/mcp", json=PING, headers=version | {"accept": "text/html"})
+
+    assert_problem(refused, 415, "unsupported-media-type")
+    assert_problem(wanting, 406, "not-acceptable")
 
 
 async def test_a_key_that_reads_reads_and_is_refused_what_writes(
