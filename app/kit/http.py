@@ -18,8 +18,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.kit.errors import Forbidden, TooLarge, Unavailable
-from app.kit.headers import RawHeaders, secured
+from app.kit.errors import FieldError, Forbidden, Invalid, TooLarge, Unavailable
+from app.kit.headers import RawHeaders, joined, repeated, secured
 from app.kit.metrics import HttpMetrics, method_of, route_of
 from app.kit.offload import UNKNOWN
 from app.kit.patterns import lazy_pattern
@@ -99,6 +99,7 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope["headers"] = joined(scope["headers"])
         headers = Headers(scope=scope)
         request_id = _request_id(headers)
         scope["request_id"] = request_id
@@ -148,6 +149,9 @@ class Gate:
             await self._refused(problem_of(self._too_many()))(scope, receive, send)
         elif scope["method"] in WITH_BODY and headers.get("content-encoding", "").lower() not in UNCODED:
             await self._refused(_coded())(scope, receive, send)
+        elif name := repeated(scope["headers"]):
+            refusal = Invalid.naming(FieldError(name, "the header may be sent only once"))
+            await self._refused(problem_of(refusal))(scope, receive, send)
         elif scope["method"] == "HEAD":
             await _as_get(self._app, scope, receive, send)
         else:

@@ -131,6 +131,35 @@ async def test_one_request_too_many_at_once_is_told_to_come_again(start_service:
         await service.client.aclose()
 
 
+async def test_the_lines_of_a_list_count_as_one(service: Service) -> None:
+    """RFC 9110 section 5.3."""
+    await service.append("s", USER)
+    value = "/sessions/s/state/plan"
+    tag = (await service.client.put(value, json="pro")).headers["etag"]
+    for path in (value, "/sessions/s/state"):
+        known = (await service.client.get(path)).headers["etag"]
+        lines = [("If-None-Match", '"other"'), ("If-None-Match", known)]
+        assert (await service.client.get(path, headers=lines)).status_code == 304
+    lines = [("If-Match", '"other"'), ("If-Match", tag)]
+    assert (await service.client.put(value, json="free", headers=lines)).status_code == 200
+    assert_problem(await service.client.put(value, json="no", headers=lines), 412, "precondition-failed")
+    lines = [("Content-Encoding", "identity"), ("Content-Encoding", "gzip")]
+    assert_problem(await service.client.put(value, content=b"{}", headers=lines), 415, "unsupported-encoding")
+
+
+async def test_a_header_of_one_value_in_several_lines_is_refused(service: Service) -> None:
+    for name, values in {
+        "Idempotency-Key": ("a", "b"),
+        "Authorization": ("Bearer a", "Bearer b"),
+        "Content-Type": ("application/json", "text/plain"),
+        "Range": ("bytes=0-1", "bytes=2-3"),
+    }.items():
+        lines = [(name, value) for value in values]
+        answer = await service.client.post("/sessions/s/messages", content=b'{"messages": []}', headers=lines)
+        [error] = assert_problem(answer, 422, "invalid")["errors"]
+        assert error == {"pointer": name, "detail": "the header may be sent only once"}
+
+
 READ = ("/", "/docs", "/console/console.js", "/openapi.json", "/healthz", "/readyz", "/sessions")
 OWN = {"x-request-id", "date", "ratelimit"}
 
