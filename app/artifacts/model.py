@@ -48,6 +48,14 @@ class NewArtifact:
     object_key: str | None = None
 
 
+class Stored(NamedTuple):
+    """The version that a put found or made. ``as_sent``: its bytes are those of the request, none redacted."""
+
+    artifact: Artifact
+    created: bool
+    as_sent: bool
+
+
 def handle(key: str, name: str, version: int) -> str:
     """The handle of a version of an artifact of the session ``key``, for answers and contexts."""
     return f"artifact://{key}/{name}?version={version}"

@@ -26,6 +26,7 @@ from app.kit.bodies import Sent
 from app.kit.conditions import NOT_MODIFIED, Conditions, Expected, has_etag
 from app.kit.errors import FieldError, Invalid
 from app.kit.openapi import BYTES
+from app.kit.openapi_headers import TEXT
 from app.kit.paging import NUMBER_MAX, PAGE_DEFAULT, Cursor, Limit, not_of_this_list, paged, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.schemas import Key
@@ -33,7 +34,8 @@ from app.sessions.schemas import Key
 DEFAULT_TYPE = "application/octet-stream"
 BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 PAYLOAD, SENT = {BYTES: BINARY}, {DEFAULT_TYPE: BINARY}  # a client sends the type that the document names
-HANDLE = {"headers": {"Artifact-Handle": {"description": "Handle of the version", "schema": {"type": "string"}}}}
+ETAG = {"headers": {"ETag": {"description": "Entity tag; absent if a secret was redacted", "schema": TEXT}}}
+HANDLE = {"headers": {"Artifact-Handle": {"description": "Handle of the version", "schema": TEXT}}}
 
 ARTIFACTS_PATH = "/sessions/{key}/artifacts"
 ARTIFACT_PATH = ARTIFACTS_PATH + "/{name}"
@@ -51,7 +53,10 @@ def _service(request: Request) -> ArtifactService:
     status_code=201,
     operation_id="putArtifact",
     responses=problem_responses(412, 413)
-    | {200: {"model": ArtifactOut, "description": "The newest version already holds these bytes"}},
+    | {
+        200: {"model": ArtifactOut, "description": "The newest version already holds these bytes"} | ETAG,
+        201: ETAG,
+    },
     openapi_extra={"requestBody": {"required": True, "content": SENT}},
 )
 async def put_artifact(
@@ -60,11 +65,13 @@ async def put_artifact(
     """Store the request body as a new immutable version, together with its Content-Type (any type)."""
     media_type = _media_type(request.headers.get("content-type", DEFAULT_TYPE))
     content = await request.body()
-    artifact, created = await _service(request).put(
+    stored = await _service(request).put(
         tenant=tenant, key=key, name=name, media_type=media_type, content=content, expected=expected
     )
-    response.status_code = 201 if created else 200
-    return artifact_out(artifact, key)
+    response.status_code = 201 if stored.created else 200
+    if stored.as_sent:  # RFC 9110 section 9.3.4: else the caller would take what it sent for what is stored
+        response.headers["ETag"] = stored.artifact.etag
+    return artifact_out(stored.artifact, key)
 
 
 @router.get(

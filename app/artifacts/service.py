@@ -12,7 +12,7 @@ from uuid import UUID
 from app.artifacts import store as artifact_store
 from app.artifacts.errors import ArtifactNotFound, ArtifactNotText, ArtifactsFull, ArtifactTooLarge
 from app.artifacts.grep import Found, NotText, PatternError, check_text, grep
-from app.artifacts.model import Artifact, NewArtifact, PartAt
+from app.artifacts.model import Artifact, NewArtifact, PartAt, Stored
 from app.artifacts.objects import PLACE_SECONDS, Objects
 from app.artifacts.parts import VERSION, part_at
 from app.artifacts.redacting import redacted_text
@@ -74,16 +74,16 @@ class ArtifactService:
         media_type: str,
         content: bytes,
         expected: Conditions,
-    ) -> tuple[Artifact, bool]:
+    ) -> Stored:
         """Keep the bytes as the next version, unless the newest one has the same bytes and media type.
 
-        Answers the version and whether it is new. Raises SessionNotFound, Invalid, ArtifactTooLarge, ArtifactsFull, and
+        Raises SessionNotFound, Invalid, ArtifactTooLarge, ArtifactsFull, and
         PreconditionFailed if the newest version is not the one ``expected``.
         """
         _refuse_part(name)
         self._refuse_size(content)
         session = session_id(tenant, key)
-        redact = self._redaction.of(tenant)
+        sent, redact = content, self._redaction.of(tenant)
         if redact is not None:
             content = await asyncio.to_thread(redacted_text, content, media_type, redact)
         object_key = None if self._objects is None else await self._objects.write(session, content)
@@ -95,7 +95,8 @@ class ArtifactService:
             content=content if object_key is None else None,
             object_key=object_key,
         )
-        return await self._kept(session, key, new, expected)
+        artifact, created = await self._kept(session, key, new, expected)
+        return Stored(artifact, created, as_sent=content == sent)
 
     async def _kept(self, session: UUID, key: str, new: NewArtifact, expected: Conditions) -> tuple[Artifact, bool]:
         """Write the row; if none is written, delete the object."""

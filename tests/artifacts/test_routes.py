@@ -62,7 +62,8 @@ async def test_what_is_put_is_read_back_as_it_was(session: Service) -> None:
     }
     found = await read(session)
     assert (found.status_code, found.content, found.headers["content-type"]) == (200, content, "image/png")
-    assert found.headers["etag"] == f'"{body["sha256"]}"'
+    assert found.headers["etag"] == f'"{body["sha256"]}"' == answer.headers["etag"]
+    assert (await put(session, content, media_type="image/png")).headers["etag"] == found.headers["etag"]
     assert found.headers["artifact-handle"] == body["handle"]
 
 

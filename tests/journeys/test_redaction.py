@@ -251,6 +251,17 @@ async def test_a_text_that_was_cut_within_a_character_loses_its_secrets_too(
         assert (await service.client.get(path)).content == f"x {MARK}, then".encode(charset)[:-1]
 
 
+async def test_an_artifact_that_lost_a_secret_is_answered_without_the_tag_of_other_bytes(
+    start_service: StartService,
+) -> None:
+    """RFC 9110 section 9.3.4: a tag would tell the caller that what is stored is what it sent."""
+    async with start_service(redaction=ON) as service:
+        await service.append("s", MESSAGES[0])
+        path = "/sessions/s/artifacts/notes"
+        tagged = ["etag" in (await service.client.put(path, content=text)).headers for text in (KEY, KEY, "harmless")]
+    assert tagged == [False, False, True]
+
+
 async def test_what_is_no_text_is_kept_to_the_byte(start_service: StartService) -> None:
     image = b"\x89PNG \xff" + KEY.encode()
     async with start_service(redaction=ON) as service:
