@@ -1,5 +1,6 @@
-"""Refuses unknown query parameters, because a misspelt one would silently be ignored."""
+"""Refuses unknown and repeated query parameters, because a misspelt or an earlier one would silently be ignored."""
 
+from collections import Counter
 from collections.abc import Collection
 from urllib.parse import parse_qsl
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel
 from app.kit.errors import FieldError, Invalid
 from app.kit.invalid import too_many_errors
 
+REPEATED = "the query parameter may be sent only once"
 HARMLESS = "wait_ms"  # a client may send it with every request; a route without parameters ignores it
 
 
@@ -22,15 +24,16 @@ def query_parameters(dependant: Dependant) -> tuple[str, ...]:
 
 
 def check_parameters(query: bytes, known: Collection[str]) -> None:
-    """Raise Invalid, naming each parameter that is not ``known``.
+    """Raise Invalid, naming each parameter that is not ``known``, or is given more than once.
 
     Also if a route takes none: ``DELETE .../facts?category=`` would delete the facts of every category.
     """
     if not query:
         return
-    given = dict.fromkeys(name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+    given = Counter(name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
     detail = "unknown query parameter; " + (f"known are {', '.join(known)}" if known else "this route has none")
     errors = [FieldError(name, detail) for name in given if name not in (known or (HARMLESS,))]
+    errors += (FieldError(name, REPEATED) for name, times in given.items() if name in known and times > 1)
     if told := too_many_errors(len(errors)):
         raise Invalid(told)
     if errors:

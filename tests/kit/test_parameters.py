@@ -6,6 +6,7 @@ import pytest
 
 from app.kit.invalid import ERRORS_MAX
 from app.kit.openapi import operations
+from app.kit.parameters import REPEATED
 from tests.conftest import Service
 from tests.test_problems import OPEN, assert_problem, listed
 
@@ -31,8 +32,21 @@ async def test_every_route_refuses_parameters_that_it_does_not_know_by_name(serv
     assert len([names for names, *_ in asked if not names]) > 15
 
 
-@pytest.mark.parametrize("query", ["wait_m=1", "wait_ms=1&wait_m=1", "WAIT_MS=1", "wait_ms%20=1"])
-async def test_nothing_of_a_request_with_a_misspelt_parameter_is_stored(service: Service, query: str) -> None:
+async def test_every_route_refuses_a_parameter_that_is_given_twice(service: Service) -> None:
+    requests = zip(operations(service.app.openapi()), listed(service), strict=True)
+    asked = [(parameters(found), *request) for (_, path, found), request in requests if path not in LENIENT]
+    taking = [found for found in asked if found[0]]
+    for names, method, path, body in taking:
+        twice = {name: ["1", ""] for name in names}
+        problem = assert_problem(await service.client.request(method, path, json=body, params=twice), 422, "invalid")
+        assert problem["errors"] == [{"pointer": name, "detail": REPEATED} for name in names], path
+    assert len(taking) > 15
+
+
+@pytest.mark.parametrize(
+    "query", ["wait_m=1", "wait_ms=1&wait_m=1", "wait_ms=1&wait_ms=1", "WAIT_MS=1", "wait_ms%20=1"]
+)
+async def test_nothing_of_a_request_with_a_wrong_parameter_is_stored(service: Service, query: str) -> None:
     said = {"messages": [{"role": "user", "content": "Hi"}]}
     assert_problem(await service.client.post(f"/sessions/s1/messages?{query}", json=said), 422, "invalid")
     assert (await service.client.get("/sessions/s1")).status_code == 404
