@@ -3,6 +3,7 @@
 Without a cap nothing is counted, and no statement is made.
 """
 
+import asyncio
 from dataclasses import replace
 from uuid import UUID
 
@@ -59,6 +60,12 @@ class Charging:
         return allowed.rung
 
     async def _charge(self, attempt: Attempt, usage: Usage) -> None:
+        """Book what was spent, also if the step is cancelled meanwhile, because its lease is lost."""
         spent = amount(usage)
         unpriced = spent.tokens if usage.cost_usd is None else 0
-        await self._store.charge(attempt.lease, attempt.loaded.tenant, spent, unpriced_tokens=unpriced)
+        booking = self._store.charge(attempt.lease, attempt.loaded.tenant, spent, unpriced_tokens=unpriced)
+        booked = asyncio.create_task(booking)
+        try:
+            await asyncio.shield(booked)
+        finally:
+            await booked

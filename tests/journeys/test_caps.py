@@ -1,12 +1,15 @@
 """Caps on what the memory's own model calls cost: they give way rung by rung, and nothing is lost."""
 
 import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 import asyncpg
 import pytest
+from structlog.testing import capture_logs
 
 from tests.conftest import Service, StartService
 from tests.journeys.looks import WAIT_MS, Json, until
@@ -23,6 +26,10 @@ MEMORY: dict[str, Any] = {
     "buffer_every": None,
     "retain_tokens": 0,
 }
+BOOKING = """
+SELECT true FROM pg_stat_activity
+WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '/* charge */%'
+"""
 OBSERVE_AT = 8  # messages of talk: over 400 tokens, below block_after
 
 
@@ -44,6 +51,19 @@ async def the_lease_runs_out(database_url: str) -> None:
     connection = await asyncpg.connect(database_url)
     await connection.execute("UPDATE memories SET due_at = now()")
     await connection.close()
+
+
+@asynccontextmanager
+async def connected(database_url: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(database_url)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def events(logs: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [line["event"] for line in logs]
 
 
 async def days_spent(database_url: str) -> tuple[int, int]:
@@ -246,6 +266,35 @@ async def test_what_a_call_cost_whose_session_was_deleted_is_its_tenants_alone(
             await service.append(KEY, *talk(1, 1))
         models.release()
         assert await until(partial(days_spent, database_url), lambda days: days[1] > 0) == (0, 1)
+
+
+async def test_what_a_call_cost_is_booked_also_if_its_lease_is_lost_meanwhile(
+    start_service: StartService, models: ModelServer, database_url: str, provider: str
+) -> None:
+    models.fail_next(Fault.HANG)
+    settings: dict[str, Any] = {
+        "provider": provider,
+        "memory": MEMORY,
+        "caps": {"tenant_tokens_per_day": 10**9},
+        "engine": {"sweep_seconds": 600, "lease_seconds": 6},
+    }
+    async with (
+        start_service(**settings) as service,
+        connected(database_url) as locking,
+        connected(database_url) as other,
+    ):
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        assert await asyncio.to_thread(models.wait_for_requests, 1)
+        async with locking.transaction():
+            await locking.execute("SELECT FROM tenant_spending FOR UPDATE")
+            models.release()
+            await until(partial(other.fetchval, BOOKING), bool)
+            with capture_logs() as logs:
+                await other.execute("UPDATE memories SET lease_epoch = nextval('lease_epochs')")
+                await until(partial(events, logs), lambda told: "lease_lost" in told)
+        booked = await until(partial(other.fetchval, "SELECT tokens FROM tenant_spending"), bool)
+
+    assert booked > 0
 
 
 async def test_a_failed_call_gives_back_what_it_had_reserved(
