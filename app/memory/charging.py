@@ -5,6 +5,7 @@ Without a cap nothing is counted, and no statement is made.
 
 import asyncio
 from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 from app.kit.db import Database
@@ -39,31 +40,33 @@ class Charging:
         expected = amount(await role.estimate(source)) if self.caps.are_set else Amount()
         if not expected.tokens:
             return await role.draft(source, before_sending)
-        rung = await self._reserve(attempt, expected)
+        rung, reserved_at = await self._reserve(attempt, expected)
         if rung is Rung.PAUSED:
             return None
         try:
             draft = await role.draft(replace(source, small_model=rung is not Rung.FULL), before_sending)
         except ModelError as error:
-            await self._charge(attempt, error.usage)
+            await self._charge(attempt, error.usage, reserved_at)
             raise
-        await self._charge(attempt, draft.call.usage)
+        await self._charge(attempt, draft.call.usage, reserved_at)
         return draft
 
-    async def _reserve(self, attempt: Attempt, expected: Amount) -> Rung:
+    async def _reserve(self, attempt: Attempt, expected: Amount) -> tuple[Rung, datetime]:
         memory = attempt.loaded
         async with self._database.tx() as tx:
             accounts = await self._store.lock(tx, memory.memory_id, memory.tenant, session_id=memory.session_id)
             allowed = allowance(self.caps, accounts)
             if allowed.rung is not Rung.PAUSED:
                 await self._store.reserve(tx, attempt.lease, memory.tenant, expected)
-        return allowed.rung
+        return allowed.rung, accounts.now
 
-    async def _charge(self, attempt: Attempt, usage: Usage) -> None:
+    async def _charge(self, attempt: Attempt, usage: Usage, reserved_at: datetime) -> None:
         """Book what was spent, also if the step is cancelled meanwhile, because its lease is lost."""
         spent = amount(usage)
         unpriced = spent.tokens if usage.cost_usd is None else 0
-        booking = self._store.charge(attempt.lease, attempt.loaded.tenant, spent, unpriced_tokens=unpriced)
+        booking = self._store.charge(
+            attempt.lease, attempt.loaded.tenant, spent, unpriced_tokens=unpriced, reserved_at=reserved_at
+        )
         booked = asyncio.create_task(booking)
         try:
             await asyncio.shield(booked)

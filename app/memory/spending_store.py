@@ -5,6 +5,7 @@ reservation counts while that lease is held: that of a killed worker ends with i
 the order session, tenant, memory.
 """
 
+from datetime import datetime
 from uuid import UUID
 
 from app.kit.db import Database, Row, Tx
@@ -47,7 +48,8 @@ ON CONFLICT (memory_id, day) DO UPDATE SET reserved_epoch = excluded.reserved_ep
 """  # noqa: S608 - our own expression
 
 # Earlier days are deleted: ``runs`` has the cost of each call. If the memory was deleted meanwhile, its row with what
-# the call had reserved is gone, and only its tenant is charged: a later memory with its key is another one.
+# the call had reserved is gone, and only its tenant is charged: a later memory with its key is another one, whose
+# session was made after the call had reserved.
 CHARGE = f"""/* charge */
 WITH past AS (DELETE FROM spending WHERE memory_id = $1 AND day < {TODAY}),
 past_of_tenant AS (DELETE FROM tenant_spending WHERE tenant = $2 AND day < {TODAY}),
@@ -59,6 +61,7 @@ day AS (
 )
 INSERT INTO spending AS s (memory_id, day, tenant, tokens, cost_usd, unpriced_tokens)
 SELECT r.memory_id, day.day, $2, $4, $5, $6 FROM day, spending r WHERE r.memory_id = $1
+  AND NOT EXISTS (SELECT FROM sessions WHERE id = $1 AND created_at > $7)
 ORDER BY r.day DESC LIMIT 1 FOR UPDATE OF r
 ON CONFLICT (memory_id, day) DO UPDATE SET tokens = s.tokens + excluded.tokens,
   cost_usd = s.cost_usd + excluded.cost_usd, unpriced_tokens = s.unpriced_tokens + excluded.unpriced_tokens,
@@ -87,10 +90,12 @@ class SpendingStore:
         """Reserve what a call may cost; nothing if the lease was taken over."""
         await tx.execute(RESERVE, lease.memory_id, tenant, lease.epoch, estimate.tokens, estimate.cost_usd)
 
-    async def charge(self, lease: Lease, tenant: str, spent: Amount, *, unpriced_tokens: int) -> None:
+    async def charge(
+        self, lease: Lease, tenant: str, spent: Amount, *, unpriced_tokens: int, reserved_at: datetime
+    ) -> None:
         """Replace what a call had reserved by what it cost."""
         await self._database.execute(
-            CHARGE, lease.memory_id, tenant, lease.epoch, spent.tokens, spent.cost_usd, unpriced_tokens
+            CHARGE, lease.memory_id, tenant, lease.epoch, spent.tokens, spent.cost_usd, unpriced_tokens, reserved_at
         )
 
 

@@ -114,10 +114,12 @@ class Counting(SpendingStore):
         super().__init__(database)
         self._process = process
 
-    async def charge(self, lease: Lease, tenant: str, spent: Amount, *, unpriced_tokens: int) -> None:
+    async def charge(
+        self, lease: Lease, tenant: str, spent: Amount, *, unpriced_tokens: int, reserved_at: datetime
+    ) -> None:
         counted = await self._is(self.RESERVED, lease)
         try:
-            await super().charge(lease, tenant, spent, unpriced_tokens=unpriced_tokens)
+            await super().charge(lease, tenant, spent, unpriced_tokens=unpriced_tokens, reserved_at=reserved_at)
         finally:
             counted = counted and await self._is(self.LEASED, lease)
             self._process.uncounted += not counted

@@ -73,17 +73,8 @@ async def scene(database_url: str) -> AsyncIterator[Scene]:
     database = Database(DatabaseConfig(url=database_url, pool_min=1, pool_max=3))
     await database.open()
     try:
-        sessions, queue, memory = SessionStore(database), QueueStore(database), session_id("default", "s")
-        config = {"message_tokens": 400}
-        await sessions.put(
-            tenant="default",
-            key="s",
-            resource_id=None,
-            config=config,
-            metadata={},
-            metadata_bytes_max=1_024,
-            timezone="UTC",
-        )
+        queue, memory = QueueStore(database), session_id("default", "s")
+        await make_session(database)
         stale = await queue.claim(memory, owner="one", seconds=60)
         async with database.connection() as connection:
             await connection.execute("UPDATE memories SET due_at = now()")
@@ -93,6 +84,22 @@ async def scene(database_url: str) -> AsyncIterator[Scene]:
         yield Scene(database=database, stale=stale, held=held)
     finally:
         await database.close()
+
+
+async def make_session(database: Database) -> None:
+    await SessionStore(database).put(
+        tenant="default",
+        key="s",
+        resource_id=None,
+        config={"message_tokens": 400},
+        metadata={},
+        metadata_bytes_max=1_024,
+        timezone="UTC",
+    )
+
+
+async def charge(spending: SpendingStore, lease: Lease, *, reserved_at: datetime) -> None:
+    await spending.charge(lease, "default", amount(USAGE), unpriced_tokens=0, reserved_at=reserved_at)
 
 
 async def fail(database: Database, tx: Tx, lease: Lease) -> None:
@@ -270,13 +277,35 @@ async def test_a_memory_is_not_charged_that_is_being_deleted(scene: Scene) -> No
         await spending.reserve(tx, scene.held, "default", amount(USAGE))
     async with scene.database.tx() as tx:
         await parting_store.forget(tx, [memory])
-        charging = asyncio.create_task(spending.charge(scene.held, "default", amount(USAGE), unpriced_tokens=0))
+        charging = asyncio.create_task(charge(spending, scene.held, reserved_at=datetime.now(UTC)))
         while not await tx.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
             pass  # until the charge waits for the deletion
     await charging
 
     accounts = await spending.accounts(memory, "default")
     assert (accounts.session, accounts.tenant.spent) == (Account(), amount(USAGE))
+
+
+async def test_a_memory_made_anew_is_not_charged_what_a_call_of_the_deleted_one_cost(scene: Scene) -> None:
+    spending, queue, memory = SpendingStore(scene.database), QueueStore(scene.database), scene.held.memory_id
+    async with scene.database.tx() as tx:
+        reserved_at = (await spending.lock(tx, memory, "default", session_id=memory)).now
+        await spending.reserve(tx, scene.held, "default", amount(USAGE))
+    async with scene.database.tx() as tx:
+        await parting_store.forget(tx, [memory])
+        await deleting_store.forget(tx, await deleting_store.held(tx, "default", [memory]))
+    await make_session(scene.database)
+    async with scene.database.tx() as tx:
+        await tx.execute("UPDATE memories SET due_at = now()")
+    anew = await queue.claim(memory, owner="another", seconds=60)
+    assert anew is not None
+    async with scene.database.tx() as tx:
+        await spending.reserve(tx, anew, "default", amount(USAGE))
+    await charge(spending, scene.held, reserved_at=reserved_at)
+
+    accounts = await spending.accounts(memory, "default")
+    assert (accounts.session.spent, accounts.session.reserved) == (Amount(), amount(USAGE))
+    assert accounts.tenant.spent == amount(USAGE)
 
 
 async def test_a_call_leaves_nothing_behind_of_a_memory_that_is_being_deleted(scene: Scene) -> None:
@@ -303,6 +332,6 @@ async def test_a_call_that_a_day_ends_in_is_charged_on_the_next_day(scene: Scene
     async with scene.database.tx() as tx:
         await spending.reserve(tx, scene.held, "default", amount(USAGE))
         await tx.execute("UPDATE spending SET day = day - 1")
-    await spending.charge(scene.held, "default", amount(USAGE), unpriced_tokens=0)
+    await charge(spending, scene.held, reserved_at=datetime.now(UTC))
 
     assert (await spending.accounts(memory, "default")).session.spent == amount(USAGE)
