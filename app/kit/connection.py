@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any
 from uuid import uuid4
 
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -20,6 +21,7 @@ from uvicorn.server import ServerState
 from app.kit.headers import secured
 from app.kit.problems import problem_response
 
+UPGRADE = b"upgrade"
 UNREAD_BYTES = HIGH_WATER_LIMIT  # when so many are not read yet, writing pauses
 
 
@@ -69,6 +71,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._awaited_seconds: float | None = None  # for what is not whole; a request in one piece needs no timer
         self._reading: asyncio.TimerHandle | None = None
         self._is_leaving = False
+        self._is_wish = False  # the request that is parsed asks for another protocol
         age = limits.connection_seconds * random.uniform(0.5, 1)  # noqa: S311 - spreads connections that began at once
         self._last_from = self.loop.time() + age
 
@@ -86,13 +89,42 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         began_in_head = self._in_head
-        super().data_received(data)
+        self._parse(data)
         if began_in_head and self._in_head:  # on_headers_complete measures a head that is whole
             self._head_bytes += len(data)
             if self._head_bytes > self._limits.head_bytes_max:
                 self._refuse_head()
         if self._awaited_seconds is not None:
             self._within(self._awaited_seconds)
+
+    def _parse(self, data: bytes) -> None:
+        """As uvicorn does, except that a wish for another protocol is ignored (RFC 9110 section 7.8).
+
+        The parser reads no body of such a request, and takes what follows for the other protocol: a POST that offers
+        HTTP/2, as Java's client does by default, would arrive empty. So its head is parsed again without the wish.
+        """
+        self._unset_keepalive_if_required()
+        try:
+            while data:
+                data = self._rest(data)
+        except HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
+
+    def _rest(self, data: bytes) -> bytes:
+        """Parse the data; answers what is to be parsed anew."""
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade as wished:
+            if self._is_wish:
+                head = self._head_without_wish()
+                self.parser = HttpRequestParser(self)
+                return head + data[wished.args[0] :]
+        return b""
+
+    def _head_without_wish(self) -> bytes:
+        version = self.parser.get_http_version().encode()
+        lines = [b"%s: %s\r\n" % header for header in self.headers if header[0] != UPGRADE]
+        return b"".join([self.parser.get_method(), b" ", self.url, b" HTTP/", version, b"\r\n", *lines, b"\r\n"])
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -105,12 +137,17 @@ class BoundedProtocol(HttpToolsProtocol):
         if len(self.headers) > self._limits.headers_max or size > self._limits.head_bytes_max:
             self._has_too_much_head = True
             raise _TooMuchHead
+        self._is_wish = self.parser.should_upgrade() and UPGRADE in dict(self.headers)  # CONNECT is an upgrade too
+        if self._is_wish:
+            return
         self._awaited_seconds = self._limits.body_seconds
         super().on_headers_complete()
         if self._is_leaving or self.loop.time() >= self._last_from:
             self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
+        if self._is_wish:
+            return
         self._in_time()
         super().on_message_complete()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -154,6 +155,36 @@ async def test_a_connection_that_never_rests_is_closed_with_an_answer(start_serv
 async def test_what_is_no_http_is_told_as_a_problem(service: Service) -> None:
     status, problem = problem_of(await said(service, b"\x16\x03\x01 hello\r\n\r\n"))
     assert (status, problem["type"]) == (400, "/problems/invalid")
+
+
+H2C = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        pytest.param(b"Content-Length: 52\r\n\r\n%s", id="whole"),
+        pytest.param(b"Transfer-Encoding: chunked\r\n\r\n34\r\n%s\r\n0\r\n\r\n", id="in chunks"),
+    ],
+)
+async def test_a_request_that_offers_another_protocol_is_answered_in_this_one(service: Service, rest: bytes) -> None:
+    """As Java's client sends the first request of a connection (java.net.http.HttpClient, by default)."""
+    request = POST + H2C + rest % b'{"messages": [{"role": "user", "content": "Hello"}]}'
+    for pieces in ((request * 2,), (request[:200], request[200:-20], request[-20:] + request)):
+        async with connected(service) as (reader, writer):
+            for piece in (*pieces, b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"):
+                writer.write(piece)
+                await writer.drain()
+            answers = await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
+        assert re.findall(rb"HTTP/1.1 (\d+)", answers) == [b"201", b"201", b"200"]
+    listed = await service.client.get("/sessions/s/messages")
+    assert [item["seq"] for item in listed.json()["items"]] == [1, 2, 3, 4]
+
+
+async def test_very_many_offers_of_another_protocol_at_once_are_answered(service: Service) -> None:
+    asked = b"GET /healthz HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n" * 2_000
+    answers = await said(service, asked + b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n")
+    assert answers.count(b"HTTP/1.1 200 OK") == 2_001
 
 
 async def test_one_connection_too_many_is_closed(start_service: StartService) -> None:
