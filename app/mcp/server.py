@@ -66,7 +66,7 @@ class McpServer:
         request = Request(scope, receive)
         _check_headers(request)
         body = await request.body()
-        if _has_no_id(body):
+        if _has_wrong_id(body):
             await _no_request(scope, receive, send)
             return
         manager = StreamableHTTPSessionManager(
@@ -128,17 +128,17 @@ def _beginning_with(body: bytes, receive: Receive) -> Receive:
     return received
 
 
-def _has_no_id(body: bytes) -> bool:
-    """Whether it is a request whose id is null, which the library takes for a notification and never answers."""
+def _has_wrong_id(body: bytes) -> bool:
+    """Whether it is a request with an id that is none, which the library takes for a notification and never answers."""
     try:
         asked = loads(body)
     except ValueError:
         return False  # the library tells what is wrong
-    return isinstance(asked, dict) and "method" in asked and "id" in asked and asked["id"] is None
+    return isinstance(asked, dict) and "method" in asked and type(asked.get("id", "")) not in {str, int}
 
 
 async def _no_request(scope: Scope, receive: Receive, send: Send) -> None:
-    error = {"code": INVALID_REQUEST, "message": "Invalid request: the id of a request is a string or a number"}
+    error = {"code": INVALID_REQUEST, "message": "Invalid request: the id of a request is a string or an integer"}
     told = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=HTTPStatus.BAD_REQUEST)
     await told(scope, receive, send)
 

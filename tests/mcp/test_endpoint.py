@@ -227,8 +227,9 @@ async def test_a_number_that_is_none_in_json_is_refused_and_not_stored_as_null(s
     assert (await service.client.get("/sessions/s1")).status_code == 404
 
 
-async def test_a_request_whose_id_is_null_is_told_that_it_is_none(service: Service) -> None:
-    answer = await service.client.post("/mcp", json=PING | {"id": None}, headers=ACCEPT)
+@pytest.mark.parametrize("number", [None, 1.5, True, {}])
+async def test_a_request_whose_id_is_none_is_told_so(service: Service, number: Any) -> None:
+    answer = await service.client.post("/mcp", json=PING | {"id": number}, headers=ACCEPT)
 
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == -32600
