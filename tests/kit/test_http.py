@@ -131,6 +131,14 @@ async def test_one_request_too_many_at_once_is_told_to_come_again(start_service:
         await service.client.aclose()
 
 
+@pytest.mark.parametrize("path", ["/", "/docs", "/console/console.js"])
+async def test_a_page_is_answered_whole_whatever_range_of_it_is_asked(service: Service, path: str) -> None:
+    whole = await service.client.get(path)
+    for asked in ("bytes=0-1", "bytes=9999999-", "bytes=5-1", "lines=1-2"):
+        answer = await service.client.get(path, headers={"Range": asked})
+        assert (answer.status_code, answer.content) == (200, whole.content)
+
+
 async def test_the_lines_of_a_list_count_as_one(service: Service) -> None:
     """RFC 9110 section 5.3."""
     await service.append("s", USER)
