@@ -11,8 +11,10 @@ SECURITY: Mapping[str, str] = {
 }
 
 # Of what the service reads: lists, whose lines are one value, and what has a single value.
-LISTS = frozenset({b"accept", b"content-encoding", b"if-match", b"if-none-match"})
-SINGLE = frozenset({b"authorization", b"content-type", b"host", b"idempotency-key", b"if-range", b"range"})
+LISTS = frozenset({b"accept", b"content-encoding", b"if-match", b"if-none-match", b"transfer-encoding"})
+SINGLE = frozenset(
+    {b"authorization", b"content-type", b"host", b"idempotency-key", b"if-range", b"last-event-id", b"range"}
+)
 
 RawHeaders = list[tuple[bytes, bytes]]
 RAW: RawHeaders = [(name.lower().encode(), value.encode()) for name, value in SECURITY.items()]

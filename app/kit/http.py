@@ -31,6 +31,7 @@ log = structlog.get_logger("daybook.http")
 _REQUEST_ID = lazy_pattern(r"[A-Za-z0-9._:-]{1,128}")
 _QUIET = ("/healthz", "/readyz")
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+CHUNKED = "chunked"
 UNCODED = frozenset({"", "identity"})
 CLIENT_GONE = 499  # nginx's status: the client closed the connection before there was an answer
 INTERNAL = "daybook.internal"  # marks the scope of an internal request, made for another one that is counted
@@ -147,7 +148,7 @@ class Gate:
             await self._refused(problem_of(TooLarge(self._limit_text())))(scope, receive, send)
         elif self._running > self._config.requests_max and scope["path"] not in _QUIET and INTERNAL not in scope:
             await self._refused(problem_of(self._too_many()))(scope, receive, send)
-        elif scope["method"] in WITH_BODY and headers.get("content-encoding", "").lower() not in UNCODED:
+        elif scope["method"] in WITH_BODY and _is_coded(headers):
             await self._refused(_coded())(scope, receive, send)
         elif name := repeated(scope["headers"]):
             refusal = Invalid.naming(FieldError(name, "the header may be sent only once"))
@@ -177,13 +178,19 @@ class Gate:
             )
 
 
+def _is_coded(headers: Headers) -> bool:
+    """Whether the body is compressed, as what it is or for its way here."""
+    transfer, content = headers.get("transfer-encoding", CHUNKED), headers.get("content-encoding", "")
+    return transfer.lower() != CHUNKED or content.lower() not in UNCODED
+
+
 def _coded() -> ASGIApp:
     """415 (RFC 9110 section 15.5.16): a compressed body would be stored as it is, and could not be read."""
     return problem_response(
         slug="unsupported-encoding",
         title="The Content-Encoding is not supported",
         status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-        detail="send the body uncompressed, without a Content-Encoding header",
+        detail="send the body uncompressed, without a Content-Encoding or another Transfer-Encoding than chunked",
         headers={"Accept-Encoding": "identity"},
     )
 

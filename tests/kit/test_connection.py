@@ -157,6 +157,15 @@ async def test_what_is_no_http_is_told_as_a_problem(service: Service) -> None:
     assert (status, problem["type"]) == (400, "/problems/invalid")
 
 
+@pytest.mark.parametrize("coding", [b"gzip, chunked", b"gzip\r\nTransfer-Encoding: chunked"])
+async def test_a_body_that_is_compressed_for_its_way_is_not_kept_so(service: Service, coding: bytes) -> None:
+    await service.append("s", {"role": "user", "content": "Hello"})
+    put = b"PUT /sessions/s/artifacts/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+    answer = await said(service, put + b"Transfer-Encoding: " + coding + b"\r\n\r\n3\r\n\x1f\x8b\x08\r\n0\r\n\r\n")
+    assert problem_of(answer)[1]["type"] == "/problems/unsupported-encoding"
+    assert (await service.client.get("/sessions/s/artifacts/a")).status_code == 404
+
+
 H2C = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n"
 
 
