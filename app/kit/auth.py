@@ -8,12 +8,14 @@ from typing import Annotated, Any, Protocol, TypeVar
 
 from fastapi import Depends, Request
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from app.kit.db import acting_for
 from app.kit.direct import Direct
 from app.kit.errors import Forbidden, Unauthorized
 from app.kit.http import INTERNAL, WITH_BODY
+from app.kit.names import hides_slash
 from app.kit.parameters import check_parameters, query_parameters
 from app.kit.problems import READING, problem_responses
 from app.kit.rates import Rates
@@ -83,6 +85,8 @@ class Guarded(Direct):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["caller"] = caller = await self._admitted(scope)
+        if hides_slash(scope.get("raw_path", b""), self.path):
+            raise HTTPException(HTTPStatus.NOT_FOUND)
         if self._checks_query and scope["method"] in (self.methods or ()):
             check_parameters(scope["query_string"], self.query_parameters)
         with acting_for(caller.tenant):

@@ -13,6 +13,21 @@ def has_dot_segment(name: str) -> bool:
     return "." in name and not DOT_SEGMENTS.isdisjoint(name.split("/"))
 
 
+def hides_slash(path: bytes, template: str) -> bool:
+    """Whether a slash of a route is written ``%2F`` in the raw path of a request.
+
+    A client that escapes a name wants it to be one segment: with a key of others' choice it would reach another route,
+    and delete a message where a session was meant. Only a last parameter of the kind ``path`` may have slashes.
+    """
+    if b"%2" not in path:
+        return False
+    steps = template.count("/")
+    segments = path.lower().split(b"/", steps)
+    if template.endswith(":path}") and len(segments) > steps:
+        segments.pop()
+    return any(b"%2f" in segment for segment in segments)
+
+
 def no_dot_segment(name: str) -> str:
     """A pydantic validator: the name, or an error if it has a dot segment."""
     if has_dot_segment(name):

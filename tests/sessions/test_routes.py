@@ -370,6 +370,23 @@ async def test_a_slash_in_a_key_is_told_of_where_no_path_is_found(service: Servi
     )
 
 
+async def test_an_escaped_slash_leads_to_no_other_route(service: Service) -> None:
+    """To delete the session `s/state/plan` a client asks for `/sessions/s%2Fstate%2Fplan`."""
+    await post(service, said(id="a/b"), key="s")
+    await service.client.put("/sessions/s/state/plan", json="pro")
+    for method, path in (
+        ("DELETE", "/sessions/s%2Fstate%2Fplan"),
+        ("GET", "/sessions/s%2fstate"),
+        ("GET", "/sessions/s%2Fmessages%2Fa%2Fb"),
+        ("DELETE", "/sessions/s%2Fmessages/a/b"),
+        ("PUT", "/sessions/s%2Fmessages%2Fa/b/c"),
+    ):
+        assert_problem(await service.client.request(method, path, json="x"), 404, "not-found")
+    assert await service.get("/sessions/s/state") == {"plan": "pro"}
+    for path in ("a%2Fb", "a/b"):
+        assert (await service.get(f"/sessions/s/messages/{path}"))["id"] == "a/b"
+
+
 @pytest.mark.parametrize("step", [".", ".."])
 async def test_nothing_is_called_a_step_that_clients_take_out_of_a_path(service: Service, step: str) -> None:
     """RFC 3986, 5.2.4: to delete the message `..` of a session they ask for the session to be deleted."""
