@@ -29,10 +29,10 @@ def joined(headers: RawHeaders) -> RawHeaders:
 
 
 def repeated(headers: RawHeaders) -> str | None:
-    """The name of a header that has a single value, but several lines."""
+    """The name of a header that has a single value, but lines of several."""
     if len(dict(headers)) == len(headers):
         return None
-    names = [name for name, _ in headers if name in SINGLE]
+    names = [name for name, _ in set(headers) if name in SINGLE]
     return next((name.decode().title() for name in names if names.count(name) > 1), None)
 
 
