@@ -186,8 +186,17 @@ class BoundedProtocol(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def send_400_response(self, msg: str) -> None:
-        """The parser failed, or ``on_headers_complete`` ended it."""
-        if self._has_too_much_head:
+        """The parser failed, or ``on_headers_complete`` ended it.
+
+        If that came behind a request that is not answered yet, its answer is the connection's last: a client would take
+        a refusal for it.
+        """
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete and (cycle.response_started or not cycle.more_body):
+            self._in_head = False
+            self._in_time()
+            cycle.keep_alive = False
+        elif self._has_too_much_head:
             self._refuse_head()
         else:
             self._refuse(HTTPStatus.BAD_REQUEST, "invalid", "The request is not valid", msg)

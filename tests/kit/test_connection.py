@@ -196,6 +196,21 @@ async def test_very_many_offers_of_another_protocol_at_once_are_answered(service
     assert answers.count(b"HTTP/1.1 200 OK") == 2_001
 
 
+@pytest.mark.parametrize(
+    "behind",
+    [
+        pytest.param(b"no request at all\r\n\r\n", id="what is no http"),
+        pytest.param(b"\x00\x01\r\n\r\n", id="what is no text"),
+        pytest.param(b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 200 + b"\r\n", id="too many headers"),
+        pytest.param(b"POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n", id="a wrong length"),
+    ],
+)
+async def test_what_is_wrong_behind_a_request_is_not_taken_for_its_answer(service: Service, behind: bytes) -> None:
+    body = b'{"messages": [{"role": "user", "content": "Hello"}]}'
+    answers = await said(service, POST + b"Content-Length: 52\r\n\r\n" + body + behind)
+    assert re.findall(rb"HTTP/1.1 (\d+)", answers) == [b"201"]
+
+
 async def test_one_connection_too_many_is_closed(start_service: StartService) -> None:
     async with start_service(http={"connections_max": 1}) as service, connected(service) as (reader, writer):
         writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
