@@ -196,6 +196,8 @@ class BoundedProtocol(HttpToolsProtocol):
             self._in_head = False
             self._in_time()
             cycle.keep_alive = False
+        elif self.pipeline:  # it is in the body of one that waits for its turn
+            self.transport.close()
         elif self._has_too_much_head:
             self._refuse_head()
         else:

@@ -211,6 +211,11 @@ async def test_what_is_wrong_behind_a_request_is_not_taken_for_its_answer(servic
     assert re.findall(rb"HTTP/1.1 (\d+)", answers) == [b"201"]
 
 
+async def test_what_is_wrong_in_a_body_that_waits_for_its_turn_is_not_taken_for_an_answer(service: Service) -> None:
+    first = POST + b'Content-Length: 52\r\n\r\n{"messages": [{"role": "user", "content": "Hello"}]}'
+    assert b" 400 " not in await said(service, first + POST + b"Transfer-Encoding: chunked\r\n\r\nno length\r\n")
+
+
 async def test_one_connection_too_many_is_closed(start_service: StartService) -> None:
     async with start_service(http={"connections_max": 1}) as service, connected(service) as (reader, writer):
         writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
