@@ -64,8 +64,8 @@ class McpServer:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body before the library does, which takes a caller's disconnect for an error of its own."""
         request = Request(scope, receive)
-        _check_headers(request)
         body = await request.body()
+        _check_headers(request)
         if _has_wrong_id(body):
             await _no_request(scope, receive, send)
             return
