@@ -180,7 +180,8 @@ async def test_bytes_that_are_gone_from_the_store_are_not_found(start_service: S
         objects_in(tmp_path)[0].unlink()
         answer = await service.client.get(REPORT)
         assert (answer.status_code, answer.json()["type"]) == (404, "/problems/artifact-not-found")
-        assert await service.app.state.artifacts.texts(SESSION, ["report.csv"]) == {"report.csv": ""}
+        texts = await service.app.state.artifacts.texts(SESSION, {"report.csv": "/system/0"})
+        assert texts == {"report.csv": ""}
 
 
 async def test_a_call_leaves_its_place_to_the_next(tmp_path: Path) -> None:
