@@ -485,7 +485,7 @@ def test_the_wheels_come_before_the_system_and_a_setting_before_all() -> None:
     assert [source for source, _ in candidates(Path("/mine"))] == ["/mine"]
 
 
-@pytest.mark.skipif(not Path("/usr/lib/postgresql/15/bin").exists(), reason="needs a system PostgreSQL 15")
+@pytest.mark.skipif(not Path("/usr/lib/postgresql/15/bin/initdb").exists(), reason="needs a system PostgreSQL 15")
 async def test_the_systems_postgres_serves_too_and_keeps_what_it_made(place: Path) -> None:
     server = embedded(place, binaries=Path("/usr/lib/postgresql/15/bin"))
     server.start()
