@@ -26,12 +26,12 @@ from app.kit.words import overlap, terms
 from tests.conftest import Service, StartService
 from tests.context.building import START, ask, log_of, observation, snapshot, user
 from tests.context.building import standing_fact as fact
+from tests.facts.noted import FACTS, end, facts, say
 from tests.steps import steps
 
 EXAMPLES = 100 if "LONG" in os.environ else 4
 BEGAN = START + timedelta(days=4)
 UTC_ZONE = ZoneInfo("UTC")
-FACTS = "/resources/ana/facts"
 WAIT = {"wait_ms": 50_000}
 
 
@@ -399,6 +399,23 @@ async def test_what_is_erased_with_its_source_leaves_at_once(service: Service) -
     [message] = (await service.get("/sessions/source/messages"))["items"]
     await service.client.delete(f"/sessions/source/messages/{message['id']}")
     assert await known(service) == ["Walks at six."]
+
+
+@pytest.mark.parametrize("gone", ["{fact}", "/sessions/source/messages/{message}", "/sessions/source"])
+async def test_what_the_memory_noted_leaves_other_sessions_at_once_when_it_or_its_source_is_deleted(
+    service: Service, gone: str
+) -> None:
+    await say(service, "I prefer the window seat on every flight.", key="source")
+    await end(service, "source")
+    [fact] = await facts(service)
+    [message] = (await service.get("/sessions/source/messages"))["items"]
+    await note(service, "Walks at six.")
+    await begin(service)
+    assert sorted(await known(service)) == sorted(["Walks at six.", fact["text"]])
+    path = gone.format(fact=f"{FACTS}/{fact['id']}", message=message["id"])
+    assert (await service.client.delete(path)).is_success
+    assert await known(service) == ["Walks at six."]
+    assert "window seat" not in str(await service.context("s1", explain="true"))
 
 
 # What is kept of a correction until its fact is noted again (rereading.py).
