@@ -28,6 +28,11 @@ from app.settings import Settings, configured
 CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, which leases and gaps use
 IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"
 LOG_VERBOSITY = "SELECT current_setting('log_error_verbosity')"
+# The settings with which Postgres may lose what it has acknowledged, or its files, if it crashes.
+NOT_DURABLE = """
+SELECT name || ' = off' FROM unnest('{fsync,full_page_writes,synchronous_commit}'::text[]) AS n (name)
+WHERE current_setting(name) = 'off' ORDER BY name
+"""
 CONNECTIONS_MAX = """SELECT least(
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
         - coalesce(current_setting('reserved_connections', true)::int, 0),
@@ -78,6 +83,7 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
             schema = await _schema(pool, database)
             yield schema
             yield await _clock(pool)
+            yield await _durability(pool)
             yield await _server_log(pool)
             if settings.pool.prepared_statements:  # else a pooler shares the server's connections out
                 yield await _connections(pool, settings)
@@ -128,6 +134,14 @@ async def _clock(pool: Database) -> Finding:
         return Finding(check="clock", verdict=Verdict.OK, detail=f"{apart:.1f} s from the database's")
     advice = "synchronise both by NTP: dates in contexts use this clock, leases and idle times the database's"
     return Finding(check="clock", verdict=Verdict.WARNING, detail=f"{apart:.0f} s from the database's", advice=advice)
+
+
+async def _durability(pool: Database) -> Finding:
+    off = ", ".join(row[0] for row in await pool.fetch(NOT_DURABLE))
+    if not off:
+        return Finding(check="durability", verdict=Verdict.OK, detail="Postgres acknowledges what it has on its disk")
+    advice = "set it to on: otherwise a crash of Postgres or its machine may lose messages that were acknowledged"
+    return Finding(check="durability", verdict=Verdict.WARNING, detail=f"{off} in Postgres", advice=advice)
 
 
 async def _server_log(pool: Database) -> Finding:

@@ -1,6 +1,7 @@
 """Postgres through one asyncpg pool: connections for single statements, transactions for the rest."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Hashable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
@@ -24,6 +25,13 @@ TENANT_SETTING = "daybook.tenant"
 _tenant: ContextVar[str] = ContextVar("daybook_tenant", default=EVERY_TENANT)
 
 VERSION_MIN = 14
+# What the server's settings have to be, and how to mend others: in another encoding characters are refused or cut, at
+# another level of isolation a statement that waited for a lock does not see what was committed meanwhile.
+NEEDED = {
+    "server_encoding": ("UTF8", "create the database with ENCODING 'UTF8' TEMPLATE template0"),
+    "default_transaction_isolation": ("read committed", "set it for the role or the database: ALTER ROLE ... SET ..."),
+}
+SETTINGS = "SELECT name, current_setting(name) FROM unnest($1::text[]) AS n (name)"
 STATEMENTS_KEPT = 100  # prepared statements cached per connection: the driver's own default
 
 # What the driver raises when the server cannot be reached or gives up for now, whatever the statement.
@@ -50,12 +58,16 @@ AWAY = (
 
 # Raised when a pooler sends the statements of several clients over one connection to the server.
 LOST_STATEMENT = (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError)
+UNUSABLE = "cannot use the database of DAYBOOK_DATABASE_URL"
 POOLED = " (behind a pooler in transaction mode set DAYBOOK_POOL__PREPARED_STATEMENTS=false)"
+ESCAPED = " (write @ / ? # [ in passwords as %40 %2F %3F %23 %5B)"
 
 
 def one_line(error: BaseException) -> str:
     """An error's first line for the operator, with the setting that mends it if known."""
-    return f"{first_line(error)}{POOLED if isinstance(error, LOST_STATEMENT) else ''}"
+    if isinstance(error, LOST_STATEMENT):
+        return first_line(error) + POOLED
+    return first_line(error) + (ESCAPED if isinstance(error, socket.gaierror) else "")
 
 
 def is_away(error: BaseException) -> bool:
@@ -241,12 +253,12 @@ def _naming(tenant: str) -> str:
 def _one_line_errors() -> Iterator[None]:
     try:
         yield
+    except asyncpg.UndefinedObjectError as error:  # of the URL's parameters, those that the driver lacks are settings
+        raise StartError(f"{UNUSABLE}: {first_line(error)}: remove it from the URL") from error
     except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {one_line(error)}") from error
+        raise StartError(f"{UNUSABLE}: {one_line(error)}") from error
     except ValueError as error:  # its text quotes what was parsed as the port: the start of a password with a slash
-        raise StartError(
-            "cannot use the database of DAYBOOK_DATABASE_URL: not a URL (write / ? # [ in passwords as %2F %3F %23 %5B)"
-        ) from error
+        raise StartError(f"{UNUSABLE}: not a URL{ESCAPED}") from error
 
 
 async def check_server(config: DatabaseConfig) -> None:
@@ -254,9 +266,14 @@ async def check_server(config: DatabaseConfig) -> None:
     with _one_line_errors():
         async with connected(config.url, seconds=config.connect_seconds) as connection:
             version = connection.get_server_version().major
+            settings = await connection.fetch(SETTINGS, list(NEEDED))
             unsecured = await connection.fetchval(UNSECURED) if config.row_level_security else None
     if version < VERSION_MIN:
         raise StartError(f"the database is PostgreSQL {version}; Daybook needs {VERSION_MIN} or later")
+    for name, value in settings:
+        needed, advice = NEEDED[name]
+        if value != needed:
+            raise StartError(f"{name} of the database is '{value}'; Daybook needs '{needed}': {advice}")
     if unsecured is not None:
         raise StartError(
             f"DAYBOOK_ROW_LEVEL_SECURITY: for the user of DAYBOOK_DATABASE_URL it does not apply to {unsecured}:"

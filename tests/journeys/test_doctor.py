@@ -13,11 +13,23 @@ from app.kit.errors import StartError
 from app.locating import Location, opened
 from app.settings import Settings
 from tests.journeys.looks import until, until_stalled
-from tests.journeys.processes import command, free_port, process
+from tests.journeys.processes import command, free_port, process, reachable_folder
 from tests.journeys.talk import plain_talk
 from tests.model_server import Fault, ModelServer
 
 MISTAKES = 1
+
+OFF = "fsync = off, full_page_writes = off"  # of the tests' server
+SOUND = {
+    "database": "ok",
+    "migrations": "ok",
+    "clock": "ok",
+    "durability": "warning",
+    "server log": "ok",
+    "connections": "ok",
+    "memories": "ok",
+    "model": "warning",
+}
 
 
 def findings(*arguments: str, exit_code: int, **environment: str) -> dict[str, dict[str, str]]:
@@ -34,15 +46,7 @@ def diagnosed(**settings: Any) -> dict[str, Finding]:
 
 def test_a_sound_service_is_found_sound(database_url: str) -> None:
     found = findings(exit_code=0, DAYBOOK_DATABASE_URL=database_url)
-    assert {check: finding["verdict"] for check, finding in found.items()} == {
-        "database": "ok",
-        "migrations": "ok",
-        "clock": "ok",
-        "server log": "ok",
-        "connections": "ok",
-        "memories": "ok",
-        "model": "warning",
-    }
+    assert {check: finding["verdict"] for check, finding in found.items()} == SOUND
 
 
 async def test_statements_that_a_pooler_has_mixed_up_are_told_with_the_setting(database_url: str) -> None:
@@ -156,6 +160,19 @@ def test_a_server_that_logs_the_rows_it_refuses_is_told(database_url: str) -> No
     found = findings(exit_code=0, DAYBOOK_DATABASE_URL=f"{database_url}&log_error_verbosity=default")
     assert found["server log"]["verdict"] == "warning"
     assert "log_error_verbosity = terse" in found["server log"]["advice"]
+
+
+@pytest.mark.parametrize(("extra", "off"), [("", OFF), ("&synchronous_commit=off", f"{OFF}, synchronous_commit = off")])
+def test_a_server_that_may_lose_what_it_acknowledged_is_told(database_url: str, extra: str, off: str) -> None:
+    found = diagnosed(database_url=f"{database_url}{extra}")["durability"]
+    assert (found.verdict, found.detail) == (Verdict.WARNING, f"{off} in Postgres")
+
+
+def test_the_embedded_server_keeps_what_it_acknowledged() -> None:
+    with reachable_folder() as folder:
+        assert command("migrate", "--data-dir", str(folder / "data"), environment={}).returncode == 0
+        found = findings("--data-dir", str(folder / "data"), exit_code=0)
+    assert {check: finding["verdict"] for check, finding in found.items()} == SOUND | {"durability": "ok"}
 
 
 def test_more_connections_than_the_server_has_are_told(database_url: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from app.kit.db import Database, DatabaseConfig, is_away
 from app.kit.errors import StartError
+from tests.databases import dsn_of
 
 SESSIONS = "SELECT count(*) FROM sessions"
 CREATED = "INSERT INTO sessions (id, tenant, key, memory_id) SELECT u, 'default', 'new', u FROM gen_random_uuid() u"
@@ -63,6 +64,39 @@ async def test_a_server_that_has_not_as_many_connections_as_the_pool_wants_is_to
         with pytest.raises(StartError, match="cannot use the database of DAYBOOK_DATABASE_URL: too many connections"):
             await Database(DatabaseConfig(url=narrow)).open()
     finally:
+        await owner.close()
+
+
+async def test_a_host_that_is_not_found_may_be_the_end_of_a_password() -> None:
+    with pytest.raises(StartError, match=r"write @ .* in passwords as %40") as raised:
+        await Database(DatabaseConfig(url="postgres://daybook:open@sesame.invalid:5432/daybook")).open()
+    assert "sesame" not in str(raised.value)
+
+
+async def test_a_parameter_that_neither_the_driver_nor_the_server_knows_is_told(database_url: str) -> None:
+    with pytest.raises(StartError, match='"channel_binding": remove it from the URL'):
+        await Database(DatabaseConfig(url=f"{database_url}&channel_binding=require")).open()
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+async def test_a_database_whose_transactions_are_not_read_committed_is_refused(
+    database_url: str, isolation: str
+) -> None:
+    url = f"{database_url}&default_transaction_isolation={isolation}"
+    with pytest.raises(StartError, match=f"is '{isolation}'; Daybook needs 'read committed'"):
+        await Database(DatabaseConfig(url=url)).open()
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+async def test_a_database_that_cannot_store_every_character_is_refused(postgres: str, encoding: str) -> None:
+    owner, name = await asyncpg.connect(postgres), f"daybook_in_{encoding.lower()}"
+    await owner.execute(f"DROP DATABASE IF EXISTS {name}")
+    await owner.execute(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+    try:
+        with pytest.raises(StartError, match=f"server_encoding of the database is '{encoding}'; Daybook needs 'UTF8'"):
+            await Database(DatabaseConfig(url=dsn_of(postgres, name))).open()
+    finally:
+        await owner.execute(f"DROP DATABASE {name}")
         await owner.close()
 
 
