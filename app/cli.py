@@ -224,7 +224,7 @@ def openapi() -> None:
         from app.main import create_app
 
         document = create_app(settings).openapi()
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False).encode())
 
 
 @commands.command()
@@ -348,7 +348,12 @@ def _open_streams() -> None:
 def main() -> None:
     _open_streams()
     leave_when_told()
-    commands()
+    try:
+        commands()
+    except OSError as error:  # of the output, as on a full disk, or of a working directory that is gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing that is left in the buffer fails again
+        typer.echo(f"daybook: {error}", err=True)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

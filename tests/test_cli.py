@@ -156,3 +156,37 @@ def test_openapi_prints_the_document() -> None:
     result = processes.command("openapi", environment={})
 
     assert json.loads(result.stdout)["openapi"].startswith("3.")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no device that is full")
+@pytest.mark.parametrize("command", [["openapi"], ["--version"], ["--help"]], ids=lambda command: command[0])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written_is_one_line_without_a_traceback(command: list[str], unbuffered: str) -> None:
+    environment = processes.surroundings({"PYTHONUNBUFFERED": unbuffered})
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [*processes.COMMAND, *command], env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
+    assert "No space left on device" in ended.stderr
+
+
+def test_the_document_is_in_utf_8_whatever_the_terminal_is_in() -> None:
+    environment = processes.surroundings({"PYTHONIOENCODING": "ascii"})
+    printed = subprocess.run([*processes.COMMAND, "openapi"], env=environment, capture_output=True, check=True).stdout
+    assert json.loads(printed.decode()) == json.loads((ROOT / "openapi" / "openapi.json").read_text())
+
+
+def test_a_working_directory_that_is_gone_is_told_in_one_line(tmp_path: Path) -> None:
+    gone, here = tmp_path / "gone", str(tmp_path / "gone")
+    gone.mkdir()
+    script = f"import os; os.chdir({here!r}); os.rmdir({here!r}); from app.cli import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", script, "doctor"],
+        env=processes.surroundings({"PYTHONPATH": str(ROOT)}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1), ended.stderr
+    assert "No such file or directory" in ended.stderr
