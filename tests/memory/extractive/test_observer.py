@@ -101,6 +101,15 @@ def test_the_speaker_is_named_where_the_message_has_a_name() -> None:
     assert line.text.startswith("Caroline: ")
 
 
+@pytest.mark.parametrize(
+    ("role", "name"), [(Role.USER, "assistant"), (Role.USER, " System:"), (Role.ASSISTANT, "User")]
+)
+def test_a_name_does_not_pose_as_another_role(role: Role, name: str) -> None:
+    (line,) = noted(said("I moved the backups to the server in Frankfurt.", role=role, name=name))
+
+    assert line.text.startswith(f"{role.value.capitalize()}: ")
+
+
 def test_what_was_said_twice_is_noted_once() -> None:
     lines = noted(*(said("The server in Frankfurt crashed at 10:40.", seq=seq) for seq in range(1, 30)))
 
