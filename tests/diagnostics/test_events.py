@@ -7,15 +7,16 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import cycle
+from itertools import cycle, pairwise
 from typing import Any
 
+import asyncpg
 import httpx2 as httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.diagnostics.events import Event, Place, events, read_place
+from app.diagnostics.events import Event, Place, changes, events, read_place
 from app.kit.errors import Invalid
 from tests.conftest import Service, StartService
 from tests.journeys import looks
@@ -23,6 +24,7 @@ from tests.journeys import looks
 EVENTS = "/sessions/s1/memory/events"
 NOBODY = "http://127.0.0.1:9"  # the port of a service that nobody runs
 BEGINNING = str(Place(seq=0, version=0, observation=0, run=0))
+COUNTS = ("pending_tokens", "observation_tokens", "reflection_tokens")
 Heard = tuple[str, str, dict[str, Any]]
 
 
@@ -162,6 +164,18 @@ async def test_a_listener_that_begins_at_the_beginning_hears_the_whole_history(s
     assert told.index("buffered") < told.index("activated")
 
 
+async def test_the_versions_of_a_history_are_told_in_their_order_and_no_fact_where_none_was_noted(
+    service: Service,
+) -> None:
+    for text in ("I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called Rex."):
+        await say(service, text)
+        await service.observe("s1")
+    async with listening(service, BEGINNING) as stream:
+        told = [heard for _ in range(3) for heard in await until(stream, "activated")]
+    assert [data["version"] for name, _, data in told if name == "activated"] == [1, 2, 3]
+    assert {name for name, _, _ in told} <= {"appended", "due", "activated"}
+
+
 async def test_a_listener_from_before_an_older_backup_was_restored_hears_all_that_is_there(service: Service) -> None:
     """Where it stands is beyond every number of the database, whose sequences were set back too."""
     await service.configure("s1", preset="compact", message_tokens=200, buffer_every=0.2, retain_tokens=20)
@@ -191,13 +205,36 @@ async def test_a_failed_call_is_told(start_service: StartService, monkeypatch: p
             await service.client.post("/sessions/s1/memory/observe")
             _, _, failed = (await until(stream, "failed"))[-1]
     assert (failed["kind"], failed["outcome"]) == ("observe", "failed")
+    assert failed.keys() == {"at", "id", "kind", "outcome", "error", *COUNTS}
+
+
+async def test_a_memory_that_falls_due_is_told_and_moves_no_listener(
+    start_service: StartService, database_url: str
+) -> None:
+    async with start_service(engine={"sweep_seconds": 600}, memory={"message_tokens": 10**6}) as service:
+        await say(service, "I moved to Lisbon.")
+        async with listening(service, BEGINNING) as stream:
+            [(_, last, _)] = await until(stream, "appended")
+            connection = await asyncpg.connect(database_url)
+            await connection.execute("UPDATE memories SET due_at = now()")
+            await connection.close()
+            [(_, place, due)] = await until(stream, "due")
+    assert place == last
+    assert due["pending_tokens"] > 0
+
+
+def test_a_memory_is_told_to_be_due_once_until_it_was_not_for_a_while() -> None:
+    place = Place(seq=0, version=0, observation=0, run=0)
+    rows: list[dict[str, Any]] = [{"due": due, "now": NOW, "pending_tokens": 9} for due in (True, True, False, True)]
+    assert len(list(changes(place, rows[0], None))) == 1
+    assert [len(list(changes(place, now, before))) for before, now in pairwise(rows)] == [0, 0, 1]
 
 
 async def test_what_is_wrong_is_answered_before_the_stream_begins(start_service: StartService) -> None:
     async with start_service(events={"streams_max": 1}) as service:
         assert (await service.client.get(EVENTS)).status_code == 404
         await say(service, "Hi")
-        for wrong in ("x", "1.2.3", "1.2.3.-4", "1.2.3.4.5.6.7", "9" * 90):
+        for wrong in ("x", "1.2.3", "1.2.3.-4", "1.2.3.4.5.6.7", "9" * 90, f"{2**63}.0.0.0"):
             answer = await service.client.get(EVENTS, headers={"Last-Event-ID": wrong})
             assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "Last-Event-ID")
         async with listening(service) as stream:
@@ -264,7 +301,7 @@ class Rows:
             "appended_at": NOW,
             "now": NOW,
             "expired_seq": self.expired_seq,
-            **dict.fromkeys(("pending_tokens", "observation_tokens", "reflection_tokens"), 0),
+            **dict.fromkeys(COUNTS, 0),
             "buffered": self._next([{"at": str(at)} for at in self.buffered], "id", place.observation),
             "versions": self._next(versions, "version", place.version),
             "runs": self._next([_run(at, noted=noted) for at, noted in self.runs], "id", place.run),
@@ -313,6 +350,14 @@ def test_each_event_has_its_own_id_and_none_is_lost_or_told_twice_wherever_the_s
     assert (told["fact_noted"], told["failed"]) == tuple(
         sum(noted is wanted for _, noted in rows.runs) for wanted in (True, False)
     )
+
+
+def test_events_are_told_in_the_order_of_their_times_whatever_they_are() -> None:
+    before, after = NOW - timedelta(seconds=1), NOW + timedelta(seconds=1)
+    rows = Rows(last_seq=1, expired_seq=0, buffered=[before], versions=[after], runs=[(before, True), (after, False)])
+    place = Place(seq=0, version=0, observation=0, run=0)
+    heard = events(place, rows.after(place))
+    assert [event.name for event in heard] == ["buffered", "fact_noted", "appended", "activated", "failed"]
 
 
 def test_what_is_no_event_id_is_refused() -> None:
