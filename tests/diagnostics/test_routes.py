@@ -130,6 +130,10 @@ async def test_a_summary_is_not_pending(service: Service, database_url: str) -> 
     await age(database_url)
     pending = (await service.memory("s1"))["pending"]
     assert (pending, await seconds_listed(service)) == ({"messages": 0, "tokens": 0, "seconds": 0}, 0)
+    summary = (await service.get("/sessions/s1/messages"))["items"][-1]
+    answer = await service.client.delete(f"/sessions/s1/messages/{summary['id']}")
+    assert answer.status_code == 200, answer.text
+    assert (await service.memory("s1"))["pending"] == pending
 
 
 async def test_a_session_without_messages_has_a_memory_too(service: Service) -> None:
@@ -175,6 +179,7 @@ async def test_lists_are_paged_and_filtered(service: Service) -> None:
     runs = await items(service, "runs", limit=2)
     assert [run["id"] for run in runs] == sorted((run["id"] for run in runs), reverse=True)
     assert {run["kind"] for run in runs} == {"observe", "reflect"}
+    assert {run["session"] for run in runs} == {"s1"}
     assert (await service.get(f"{MEMORY}/runs", outcome="failed"))["items"] == []
 
 
@@ -317,6 +322,18 @@ async def test_a_step_that_runs_is_told_with_its_lease(start_service: StartServi
         assert memory["lease"]["step"] == "observe"
         models.release()
         assert (await idle(service))["lease"] is None
+
+
+async def test_a_lease_that_ran_out_is_none(start_service: StartService, database_url: str) -> None:
+    async with start_service(engine={"sweep_seconds": 600}) as service:
+        await talk(service, FACTS[0])
+        connection = await asyncpg.connect(database_url)
+        for seconds in (60, -60):
+            lease = "lease_owner = 'w', lease_step = 'observe', due_at = now() + make_interval(secs => $1)"
+            await connection.execute(f"UPDATE memories SET {lease}", seconds)  # noqa: S608 - our own text
+            memory = await service.memory("s1")
+            assert (memory["lease"] is None, memory["status"] == "observing") == (seconds < 0, seconds > 0)
+        await connection.close()
 
 
 async def test_a_failure_is_told_until_a_redrive_mends_it(start_service: StartService, tmp_path: Path) -> None:
