@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.context.rendering.text import part_line
+from app.context.rendering.text import part_line, speaker
 from app.context.wording import hanging, marked
 from app.kit.json import dumps
 from app.memory.rules import MESSAGE_TOKENS_MAX
@@ -175,7 +175,7 @@ class ReadMessages(SessionTool):
 
 def _message_line(message: dict[str, Any]) -> str:
     text = "\n".join(line for part in message["content"] if (line := part_line(part)))
-    return _line(message, f"#{message['seq']}, ", by=message["name"] or message["role"], text=text)
+    return _line(message, f"#{message['seq']}, ", by=speaker(message["role"], message["name"]), text=text)
 
 
 def _hit_line(hit: dict[str, Any]) -> str:

@@ -30,9 +30,13 @@ def _turns(turns: tuple[Turn, ...]) -> list[str]:
 
 
 def _turn(turn: Turn, lines: list[str]) -> str:
-    name = " ".join((turn.name or "").split())
-    speaker = f"{turn.role} ({name})" if name else str(turn.role)
-    return f"{speaker}: " + _AS_A_TURN.sub(r"\1  ", "\n".join(lines))
+    return f"{speaker(turn.role, turn.name)}: " + _AS_A_TURN.sub(r"\1  ", "\n".join(lines))
+
+
+def speaker(role: str, name: str | None) -> str:
+    """The role, and behind it the name, which alone could pose as another role."""
+    on_one_line = " ".join((name or "").split())
+    return f"{role} ({on_one_line})" if on_one_line else str(role)
 
 
 def part_line(part: Part) -> str:
