@@ -24,6 +24,7 @@ from mcp.types import (
 )
 from mcp.types import Tool as ListedTool
 from pydantic import ValidationError
+from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -33,7 +34,6 @@ from app import VERSION
 from app.kit.direct import JSON
 from app.kit.http import as_internal
 from app.kit.invalid import too_many_errors
-from app.kit.json import loads
 from app.mcp.tools import TOOLS, AppendMessages, Tool
 from app.sessions.wire import first_flaw
 
@@ -131,7 +131,7 @@ def _beginning_with(body: bytes, receive: Receive) -> Receive:
 def _has_wrong_id(body: bytes) -> bool:
     """Whether it is a request with an id that is none, which the library takes for a notification and never answers."""
     try:
-        asked = loads(body)
+        asked = from_json(body)  # as the library reads it: also with a NaN
     except ValueError:
         return False  # the library tells what is wrong
     return isinstance(asked, dict) and "method" in asked and type(asked.get("id", "")) not in {str, int}
