@@ -6,7 +6,7 @@ from itertools import groupby
 
 from app.context.draft import Line
 from app.context.model import Elsewhere, Snapshot
-from app.context.wording import marked, other_conversation, said
+from app.context.wording import by_name, marked, other_conversation, said
 from app.kit.tokens import text_tokens
 from app.sessions.model import Message, text_of
 
@@ -43,6 +43,6 @@ def _conversation(found: tuple[Elsewhere, str]) -> tuple[str, int]:
 
 
 def _told(message: Message, zone: tzinfo) -> str:
-    said_at, by = message.created_at.astimezone(zone), message.name or str(message.role)
+    said_at, by = message.created_at.astimezone(zone), by_name(message.role, message.name)
     text = marked(text_of(message.parts), role=message.role, trust=message.trust)
     return said(seq=message.seq, said_at=said_at, by=by, text=text)

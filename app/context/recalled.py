@@ -5,7 +5,7 @@ from datetime import date, tzinfo
 from itertools import groupby
 
 from app.context.model import Recalled
-from app.context.wording import BARE_MARK, marked, recalled, recalled_from
+from app.context.wording import BARE_MARK, by_name, marked, recalled, recalled_from
 from app.kit.tokens import text_tokens
 from app.recall.model import Hit
 
@@ -56,4 +56,4 @@ def _fitting(hit: Hit, *, tokens_max: int, zone: tzinfo) -> Recalled | None:
 def _told(hit: Hit, text: str, zone: tzinfo) -> str:
     said_at = hit.created_at.astimezone(zone)
     told = marked(text, role=hit.role, trust=hit.trust)
-    return recalled(seq=hit.from_seq, said_at=said_at, by=hit.name or str(hit.role), text=told)
+    return recalled(seq=hit.from_seq, said_at=said_at, by=by_name(str(hit.role), hit.name), text=told)

@@ -92,6 +92,17 @@ def other_conversation(key: str, said: Sequence[str]) -> str:
     return f'<other-conversation name="{key}">\n{text}\n</other-conversation>'
 
 
+def speaker(role: str, name: str | None) -> str:
+    """The role, and behind it the name, which alone could pose as another role."""
+    on_one_line = " ".join((name or "").split())
+    return f"{role} ({on_one_line})" if on_one_line else str(role)
+
+
+def by_name(role: str, name: str | None) -> str:
+    """The name alone, if there is one and it is not that of a role."""
+    return name if name and name.strip().lower() not in {*Role} else speaker(role, name)
+
+
 def said(*, seq: int, said_at: datetime, by: str, text: str) -> str:
     return f"#{seq}, {day_label(said_at)} {said_at:%H:%M}, {by}: {text}"
 

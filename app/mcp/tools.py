@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.context.rendering.text import part_line, speaker
-from app.context.wording import hanging, marked
+from app.context.rendering.text import part_line
+from app.context.wording import hanging, marked, speaker
 from app.kit.json import dumps
 from app.memory.rules import MESSAGE_TOKENS_MAX
 from app.recall.schemas import LIMIT_DEFAULT, LIMIT_MAX, QUERY_CHARACTERS_MAX

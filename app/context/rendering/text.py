@@ -4,6 +4,7 @@ import re
 
 from app.context.model import Layout, Rendered, Turn
 from app.context.rendering.parts import arguments_text, output_text, stand_in
+from app.context.wording import speaker
 from app.kit.patterns import lazy_pattern
 from app.sessions.model import Part, PartType, Role
 
@@ -31,12 +32,6 @@ def _turns(turns: tuple[Turn, ...]) -> list[str]:
 
 def _turn(turn: Turn, lines: list[str]) -> str:
     return f"{speaker(turn.role, turn.name)}: " + _AS_A_TURN.sub(r"\1  ", "\n".join(lines))
-
-
-def speaker(role: str, name: str | None) -> str:
-    """The role, and behind it the name, which alone could pose as another role."""
-    on_one_line = " ".join((name or "").split())
-    return f"{role} ({on_one_line})" if on_one_line else str(role)
 
 
 def part_line(part: Part) -> str:
