@@ -97,7 +97,7 @@ class McpServer:
     async def _ask(self, tool: Tool, request: Request | None) -> CallToolResult:
         """The route's answer as a tool result; of a problem its detail, as an error."""
         call = tool.call()
-        came = {} if request is None else request.headers
+        came = {} if request is None else {**request.headers, "x-request-id": request.scope["request_id"]}
         headers = {name: came[name] for name in PASSED_ON if name in came}
         transport = httpx2.ASGITransport(as_internal(self._app), raise_app_exceptions=False)
         # No time-out: it is this process, and each route has bounds of its own.

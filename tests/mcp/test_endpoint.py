@@ -1,6 +1,7 @@
 """The MCP endpoint, by the library's own client over real HTTP."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -15,7 +16,7 @@ from mcp.types import TextContent
 
 from app.kit.auth import Access
 from app.kit.invalid import ERRORS_MAX
-from app.mcp.tools import TOOLS
+from app.mcp.tools import TOOLS, Recall
 from tests.conftest import Service, StartService
 from tests.keys.conftest import MakeKey
 from tests.test_problems import assert_problem
@@ -67,9 +68,15 @@ async def test_what_was_said_is_found_in_a_conversation_and_in_all_of_somebody_s
 
     for at_fault, told in found:
         assert not at_fault
-        assert told.startswith("[s1 #1, 20")
-        assert told.endswith("] user: I moved to Lisbon in May 2026.")
+        assert re.fullmatch(r"\[s1 #1, \d{4}-\d\d-\d\dT\d\d:\d\d\] user: I moved to Lisbon in May 2026\.", told)
     assert (failed, nothing) == (False, "Nothing was found.")
+
+
+def test_a_note_that_was_found_names_the_messages_that_it_rests_on() -> None:
+    note = {"kind": "observation", "session": "s1", "from_seq": 3, "to_seq": 5, "role": None, "trust": None}
+    found = {"hits": [note | {"created_at": "2026-08-01T10:00:00Z", "text": "Ana moved."}]}
+
+    assert Recall(query="Ana", session="s1").as_text(found) == "[s1 #3-5, 2026-08-01T10:00] observation: Ana moved."
 
 
 async def test_what_was_found_is_read_word_for_word(service: Service) -> None:
@@ -330,6 +337,19 @@ async def test_a_call_of_a_tool_is_one_request_to_the_limits_and_the_metrics(sta
     assert [answer.headers["RateLimit"].split(";")[1] for answer in (first, second)] == ["r=9", "r=8"]
     assert 'daybook_http_requests_total{method="POST",route="/mcp",status="200"} 2.0' in counted
     assert 'route="/sessions/{key}/context"' not in counted
+
+
+@pytest.mark.parametrize("sent", [{}, {"x-request-id": "mine"}, {"x-request-id": "not an id"}])
+async def test_a_call_of_a_tool_is_in_the_log_with_the_id_of_its_request(
+    start_service: StartService, lines: list[dict[str, Any]], sent: dict[str, str]
+) -> None:
+    ask = PING | {"method": "tools/call", "params": {"name": "get_context", "arguments": {"session": "s1"}}}
+    async with start_service(http={"access_log": True}) as service:
+        answer = await service.client.post("/mcp", json=ask, headers=ACCEPT | sent)
+
+    logged = [(line["path"], line["request_id"]) for line in lines if line["event"] == "request"]
+    number = answer.headers["x-request-id"]
+    assert logged == [("/sessions/s1/context", number), ("/mcp", number)]
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
