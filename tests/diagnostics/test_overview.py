@@ -18,6 +18,7 @@ from tests.model_server import Fault, ModelServer
 
 KEY = "a-key-of-sixteen-characters"
 MEMORY: dict[str, Any] = {"message_tokens": 400, "observation_tokens": 100, "buffer_every": None, "keep_last": 0}
+OFTEN = "UPDATE memories m SET attempts = $1 FROM sessions s WHERE s.memory_id = m.id AND s.key = $2"
 RESTING = {"engine": {"sweep_seconds": 600}, "memory": {"message_tokens": 10**6}, "provider": "extractive"}
 
 
@@ -68,7 +69,12 @@ async def test_what_fails_is_told_by_its_cause_with_its_sessions(
         await execute(database_url, "UPDATE messages SET ingested_at = now() - interval '2 hours'")
         memory = await service.memory("one")
         told = await overview(service)
+        ordered = []
+        for attempts, key in enumerate(("one", "other", "one"), start=100):
+            await execute(database_url, OFTEN, attempts, key)
+            ordered.append((await overview(service))["failing"][0]["sessions"])
 
+    assert ordered == [["one", "other"], ["other", "one"], ["one", "other"]]
     [cause] = told["failing"]
     assert sorted(cause["sessions"]) == ["one", "other"]
     assert (cause["step"], cause["kind"], cause["memories"]) == ("observe", "unauthorized", 2)

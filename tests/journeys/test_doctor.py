@@ -1,5 +1,6 @@
 """``daybook doctor``: what it finds, what it advises, and that it mends."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,11 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from app.commands.doctor import Finding, Verdict, diagnose
+from app.commands.doctor import TROUBLED_MAX, Finding, Verdict, diagnose
 from app.kit.errors import StartError
 from app.locating import Location, opened
 from app.settings import Settings
+from tests.conftest import StartService
 from tests.journeys.looks import until, until_stalled
 from tests.journeys.processes import command, free_port, process, reachable_folder
 from tests.journeys.talk import plain_talk
@@ -47,6 +49,27 @@ def diagnosed(**settings: Any) -> dict[str, Finding]:
 def test_a_sound_service_is_found_sound(database_url: str) -> None:
     found = findings(exit_code=0, DAYBOOK_DATABASE_URL=database_url)
     assert {check: finding["verdict"] for check, finding in found.items()} == SOUND
+
+
+async def test_of_many_memories_that_fail_those_are_listed_that_failed_most_often(
+    start_service: StartService, database_url: str
+) -> None:
+    many = TROUBLED_MAX + 2
+    async with start_service(engine={"sweep_seconds": 600}, memory={"message_tokens": 10**6}) as service:
+        for number in range(many):
+            said = {"messages": [{"role": "user", "content": "Hello"}], "resource_id": "ana"}  # who shares no memory
+            await service.client.post(f"/sessions/s{number}/messages", json=said)
+        connection = await asyncpg.connect(database_url)
+        await connection.execute(
+            "UPDATE memories m SET due_at = now() + interval '1 hour', attempts = 1 + substr(key, 2)::int"
+            " FROM sessions s WHERE s.memory_id = m.id"
+        )
+        await connection.close()
+        found = await asyncio.to_thread(diagnosed, database_url=database_url)
+
+    told = [check for check in found if check.startswith("memory of ")]
+    assert told == [f"memory of s{number}" for number in reversed(range(2, many))]
+    assert found["memories"].detail == "more than 20 fail; the rest is not listed"
 
 
 async def test_statements_that_a_pooler_has_mixed_up_are_told_with_the_setting(database_url: str) -> None:
