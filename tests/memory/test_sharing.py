@@ -394,10 +394,12 @@ async def test_what_failed_is_told_with_the_conversation_that_it_was_about(
         await until(partial(service.memory, "one"), lambda memory: memory["status"] == "backing_off")
         errors = [(await service.memory(key))["last_error"]["session"] for key in ("one", "two")]
         (run,) = (await service.get("/sessions/one/memory/runs"))["items"]
+        (cause,) = (await service.get("/overview"))["failing"]
         await service.client.delete("/sessions/two")
         left = await service.memory("one")
         (forgotten,) = (await service.get("/sessions/one/memory/runs"))["items"]
     assert (event["session"], errors, run["session"]) == ("two", ["two", "two"], "two")
+    assert cause["sessions"] == ["two"]
     assert forgotten["session"] is None
     assert "session" not in (left["last_error"] or {})
 
