@@ -184,6 +184,24 @@ async def test_what_is_due_and_nobody_claims_is_told_with_how_long(
     assert 90 <= told["queue"]["late_seconds"] < 150
 
 
+async def test_the_oldest_message_of_a_shared_memory_is_that_of_any_of_its_sessions(
+    start_service: StartService, database_url: str
+) -> None:
+    shared = {"memory": {"message_tokens": 10**6, "scope": "resource"}}
+    async with start_service(**(RESTING | shared)) as service:
+        for key in ("old", "new"):
+            said = {"messages": [{"role": "user", "content": "Hello"}], "resource_id": "ana"}
+            await service.client.post(f"/sessions/{key}/messages", json=said)
+        old = "session_id = (SELECT id FROM sessions WHERE key = 'old')"
+        await execute(database_url, f"UPDATE messages SET ingested_at = now() - interval '2 hours' WHERE {old}")  # noqa: S608 - our own text
+        await execute(database_url, "UPDATE memories SET due_at = now() + interval '1 hour', attempts = 1")
+        told = await overview(service)
+
+    [failed] = told["queue"]["memories"]
+    assert failed["memories"] == 1
+    assert 7_200 <= failed["oldest_seconds"] < 7_300
+
+
 async def test_messages_that_the_index_lacks_are_counted_until_it_has_them(start_service: StartService) -> None:
     by_hand = {"index_quiet_seconds": 0, "index_look_seconds": 600}
     async with start_service(recall=by_hand, embeddings={"provider": "scripted"}) as service:
