@@ -43,6 +43,11 @@ async def test_every_route_refuses_a_parameter_that_is_given_twice(service: Serv
     assert len(taking) > 15
 
 
+async def test_a_parameter_that_a_route_does_not_know_is_told_once_however_often_it_is_given(service: Service) -> None:
+    problem = assert_problem(await service.client.get("/sessions/s1/context?wait=1&wait=2"), 422, "invalid")
+    assert [error["pointer"] for error in problem["errors"]] == ["wait"]
+
+
 @pytest.mark.parametrize(
     "query", ["wait_m=1", "wait_ms=1&wait_m=1", "wait_ms=1&wait_ms=1", "WAIT_MS=1", "wait_ms%20=1"]
 )
