@@ -123,7 +123,8 @@ def test_an_origin_is_a_scheme_and_a_host(monkeypatch: pytest.MonkeyPatch, origi
 async def test_one_request_too_many_at_once_is_told_to_come_again(start_service: StartService) -> None:
     async with start_service(http={"requests_max": 1}) as service:
         await service.append("s", USER)
-        async with service.client.stream("GET", "/sessions/s/memory/events"):
+        async with service.client.stream("GET", "/sessions/s/memory/events") as running:
+            assert running.status_code == 200  # what was answered before runs no more
             refused = await service.client.get("/sessions")
             assert_problem(refused, 503, "unavailable")
             assert refused.headers["retry-after"] == "1"
