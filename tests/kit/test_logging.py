@@ -78,6 +78,25 @@ def test_a_failure_is_told_with_its_traceback(capfd: pytest.CaptureFixture[str])
     assert "JSONDecodeError" in line["exception"]
 
 
+def test_the_lines_of_a_traceback_stay_lines_on_a_terminal_and_what_was_hushed_up_is_not_told(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    configure(json=False, level="info")
+
+    try:
+        try:
+            json.loads("{")
+        except ValueError:
+            raise KeyError(SAID) from None
+    except KeyError:
+        structlog.get_logger("daybook").exception("broke")
+
+    lines = capfd.readouterr().err.splitlines()
+    assert lines[-1] == "KeyError"
+    assert [line for line in lines if line.lstrip().startswith("File ")]
+    assert "JSONDecodeError" not in "".join(lines)
+
+
 @pytest.mark.parametrize("json_lines", [True, False])
 def test_what_an_error_says_is_not_told_but_what_it_is_and_what_led_to_it(
     capfd: pytest.CaptureFixture[str], json_lines: bool
