@@ -4,7 +4,7 @@ from typing import Any
 
 import psutil
 
-from app.kit.json import canonical, canonical_each
+from app.kit.json import canonical, canonical_each, storable
 
 MANY = 50_000
 MEBIBYTE = 1024 * 1024
@@ -24,3 +24,7 @@ def test_each_of_many_values_is_written_as_it_is_alone() -> None:
     values: list[Any] = [[1, {"b": ",\n,", "a": "\n"}], "line\n", {"b": [], "a": {}}, None, []]
     assert canonical_each(values) == tuple(map(canonical, values))
     assert canonical_each([]) == ()
+
+
+def test_what_postgres_cannot_store_is_left_out_of_a_text() -> None:
+    assert storable("a\x00b\ud800c\U0001f642\udc00") == "abc\U0001f642"
