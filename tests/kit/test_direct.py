@@ -140,3 +140,12 @@ async def test_a_body_that_is_too_large_is_refused_by_the_short_way_too(start_se
         answer = await service.client.post("/sessions/s1/messages", content=chunks(), headers={"content-type": SHORT})
 
     assert answer.status_code == 413
+
+
+async def test_what_is_not_said_to_be_json_is_not_taken_by_the_short_way(service: Service) -> None:
+    """A page of any site may send it without asking."""
+    said = b'{"messages": [{"role": "user", "content": "Hi"}]}'
+    answer = await service.client.post("/sessions/s1/messages", content=said, headers={"content-type": "text/plain"})
+
+    assert answer.status_code == 422
+    assert (await service.client.get("/sessions/s1")).status_code == 404
