@@ -206,6 +206,19 @@ def test_the_key_of_the_compose_file_is_made_once_and_kept_where_a_shell_finds_i
     assert (tmp_path / ".env").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize("before", ["ANTHROPIC_API_KEY=sk-1", "DAYBOOK_BOOTSTRAP_KEY=\nANTHROPIC_API_KEY=sk-1\n"])
+def test_the_key_of_the_compose_file_is_made_in_a_file_that_has_other_lines(tmp_path: Path, before: str) -> None:
+    """It was joined to a last line without an end, and an empty one passed for a key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not on this machine")
+    make = fences("Docker compose")[0].text.splitlines()[0]
+    (tmp_path / ".env").write_text(before)
+
+    told = shell(f'cd {tmp_path}\n{make}\n. ./.env\nprintf "%s %s" "$ANTHROPIC_API_KEY" "$DAYBOOK_BOOTSTRAP_KEY"')
+
+    assert re.fullmatch("sk-1 [0-9a-f]{64}", told)
+
+
 def test_every_setting_that_is_named_exists() -> None:
     named = set(re.findall(r"DAYBOOK_[A-Z_]*[A-Z]", README)) - {"DAYBOOK_MEMORY"}
 
