@@ -5,8 +5,9 @@
 .NOTPARALLEL:
 
 # The first that runs and is new enough: a name on PATH may be a shim of a version that is not installed.
+new_enough = -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
 PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3.14 python3 python; do \
-	$$python -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && break; done)
+	$$python $(new_enough) && echo $$python && break; done)
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -95,7 +96,7 @@ env: .venv/run.stamp ## write .env.example and docs/settings.md
 # A stamp is written last, so that what was interrupted is done again. Without ensurepip (Debian's bare python3) the
 # interpreter's own pip brings one.
 .venv/build.stamp: requirements-build.lock
-	@test -n "$(PYTHON)" || { echo "Daybook needs Python 3.11 or later; name one with PYTHON=" >&2; exit 1; }
+	@$(or $(PYTHON),false) $(new_enough) || { echo "Daybook needs Python 3.11 or later; name one with PYTHON=" >&2; exit 1; }
 	@echo "Setting up .venv with $(PYTHON)"
 	@$(PYTHON) -m venv .venv >/dev/null 2>&1 || { $(PYTHON) -m venv --without-pip .venv \
 		&& $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }

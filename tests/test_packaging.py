@@ -98,6 +98,25 @@ def test_make_ends_in_the_command_of_the_one_venv(arguments: list[str], command:
     assert re.search(rf"(^|\s){re.escape(command)}\s*$", told.stdout, re.MULTILINE), told.stdout
 
 
+@pytest.mark.parametrize("script", ["exit 1", None], ids=["too old", "absent"])
+def test_make_sets_nothing_up_with_an_interpreter_that_cannot_be_used(tmp_path: Path, script: str | None) -> None:
+    """The environment of an old one stayed, and was taken for that of the newer one named next."""
+    for name in ("Makefile", "requirements-build.lock"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    python = tmp_path / "python"
+    if script is not None:
+        python.write_text(f"#!/bin/sh\n{script}\n")
+        python.chmod(0o755)
+
+    told = subprocess.run(
+        ["make", f"PYTHON={python}", ".venv/build.stamp"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert told.returncode == 2
+    assert told.stderr.startswith("Daybook needs Python 3.11 or later; name one with PYTHON=\n")
+    assert not (tmp_path / ".venv").exists()
+
+
 def test_ci_can_be_started() -> None:
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
