@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.facts.model import Author, Category, Fact, NewFact
-from app.memory.facts.merging import Merge, Relation, merge, relation
+from app.memory.facts.merging import Merge, Relation, making_way, merge, relation
 from app.sessions.model import Trust
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -399,6 +399,13 @@ def test_the_older_is_ended_by_the_first_that_came_after_it_though_that_is_over_
     assert merge([porto, madrid], new(LISBON)) == Merge(ended_by=madrid)
     assert merge([porto, madrid], new(LISBON, days=6)) == Merge(ended_by=porto)
     assert merge([replace(madrid, replaced_by=None)], new(LISBON)) == Merge()  # somebody has ended it
+
+
+def test_what_ends_a_new_fact_makes_no_room_for_it() -> None:
+    first, second = (over(known(f"User lives in {place}.", id_), days=id_, by=3) for id_, place in ((1, "A"), (2, "B")))
+    now = START + timedelta(days=9)
+    assert making_way([first, second], Merge(), now=now) == first
+    assert making_way([first, second], Merge(ended_by=first), now=now) == second
 
 
 def test_what_was_so_then_is_known_already_though_it_is_over() -> None:
