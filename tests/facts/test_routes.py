@@ -126,6 +126,13 @@ async def test_what_lasts_until_a_day_by_a_tools_word_stands_beside_the_operator
     assert (await service.get(FACTS))["items"] == [tools, own]
 
 
+async def test_a_tools_word_that_holds_from_later_on_ends_when_it_begins(service: Service) -> None:
+    tools = await note(service, trust="tool", category="insight", valid_from=JULY)
+    own = await note(service, category="insight", valid_from=MARCH)
+    ended = await service.get(f"{FACTS}/{tools['id']}")
+    assert (ended["valid_from"], ended["valid_to"], ended["replaced_by"]) == (JULY, JULY, own["id"])
+
+
 async def test_a_fact_rests_on_so_many_sources_however_they_come(service: Service) -> None:
     await say(service, *(f"m-{number}" for number in range(1, 22)))
     fact = await note(service, sources=[citing(seq) for seq in range(1, 21)])
