@@ -10,7 +10,7 @@ from typing import Final
 
 import asyncpg
 
-from app.kit.db import EVERY_TENANT, TENANT_SETTING, DatabaseConfig, Tx, connected, one_line
+from app.kit.db import EVERY_TENANT, TENANT_SETTING, UNUSABLE, DatabaseConfig, Tx, connected, one_line
 from app.kit.errors import StartError, first_line
 from app.recall.preparing import GUARDED_FUNCTION, GUARDED_SIGNATURE
 
@@ -53,7 +53,7 @@ async def secure(config: DatabaseConfig, role: str) -> list[str]:
             for step in steps:
                 await _patiently(connection, step)
     except (OSError, asyncpg.PostgresError) as error:
-        raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {one_line(error)}") from error
+        raise StartError(f"{UNUSABLE}: {one_line(error)}") from error
     return [statement for step in steps for statement in step]
 
 

@@ -100,7 +100,7 @@ def speaker(role: str, name: str | None) -> str:
 
 def by_name(role: str, name: str | None) -> str:
     """The name alone, if there is one and it is not that of a role."""
-    return name if name and name.strip().lower() not in {*Role} else speaker(role, name)
+    return name if name and not Role.is_name_of_one(name) else speaker(role, name)
 
 
 def said(*, seq: int, said_at: datetime, by: str, text: str) -> str:

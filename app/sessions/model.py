@@ -62,6 +62,11 @@ class Role(StrEnum):
     SYSTEM = "system"
     TOOL = "tool"
 
+    @classmethod
+    def is_name_of_one(cls, name: str) -> bool:
+        """Whether a participant of this name would pose as a role where names are told alone."""
+        return name.strip().lower() in {*cls}
+
 
 class Trust(StrEnum):
     USER = "user"

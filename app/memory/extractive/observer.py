@@ -115,7 +115,7 @@ def speaker(message: Message) -> str:
     """The name of who speaks; the role where there is none, and where the name is a role's, as which it would pose."""
     name = shortened(_NOT_IN_NAMES.sub("", neutral(message.name or "")).strip(), NAME_CHARACTERS_MAX)
     if not message.is_foreign:
-        return message.role.value.capitalize() if name.lower() in {"", *Role} else name
+        return name if name and not Role.is_name_of_one(name) else message.role.value.capitalize()
     origin = "Tool" if message.role is Role.TOOL or message.trust is Trust.TOOL else "External source"
     return f"{origin} {name}".strip()
 
