@@ -149,6 +149,7 @@ class Database:
                 max_size=self._config.pool_max,
                 timeout=self._config.connect_seconds,
                 command_timeout=self._config.statement_seconds,
+                server_settings={"timezone": "UTC"},
                 statement_cache_size=STATEMENTS_KEPT if self._config.prepared_statements else 0,
                 init=prepare,
                 reset=leave_as_it_is,

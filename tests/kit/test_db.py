@@ -54,6 +54,18 @@ async def test_a_statement_of_before_a_change_of_its_table_is_told_as_one_to_ask
         await database.close()
 
 
+async def test_times_are_told_in_utc_whatever_the_servers_zone(database_url: str) -> None:
+    """An export writes the rows' times as Postgres tells them."""
+    database = Database(DatabaseConfig(url=f"{database_url}&timezone=Asia/Kolkata"))
+    await database.open()
+    try:
+        assert await database.fetchval("SELECT row_to_json(t)->>'at' FROM (SELECT 'epoch'::timestamptz AS at) t") == (
+            "1970-01-01T00:00:00+00:00"
+        )
+    finally:
+        await database.close()
+
+
 async def test_a_server_that_has_not_as_many_connections_as_the_pool_wants_is_told_in_one_line(
     database_url: str,
 ) -> None:
