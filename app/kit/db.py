@@ -32,6 +32,7 @@ NEEDED = {
     "default_transaction_isolation": ("read committed", "set it for the role or the database: ALTER ROLE ... SET ..."),
 }
 SETTINGS = "SELECT name, current_setting(name) FROM unnest($1::text[]) AS n (name)"
+REFUSED_SECONDS = 0.1  # until a connection is asked for again if the server has no further one
 STATEMENTS_KEPT = 100  # prepared statements cached per connection: the driver's own default
 
 # What the driver raises when the server cannot be reached or gives up for now, whatever the statement.
@@ -203,7 +204,10 @@ class Database:
         timeout = None if self._wanting < self._config.pool_max else self._config.connect_seconds
         self._wanting += 1
         try:
-            connection = await self._pool.acquire(timeout=timeout)
+            try:
+                connection = await self._pool.acquire(timeout=timeout)
+            except asyncpg.TooManyConnectionsError:
+                connection = await self._given_back()
             try:
                 yield connection
             except asyncpg.ReadOnlySQLTransactionError:
@@ -214,6 +218,14 @@ class Database:
                 await self._pool.release(connection, timeout=self._config.connect_seconds)
         finally:
             self._wanting -= 1
+
+    async def _given_back(self) -> Any:
+        """The next free connection of the pool, to which the server grants no further one."""
+        async with asyncio.timeout(self._config.connect_seconds):
+            while True:
+                await asyncio.sleep(REFUSED_SECONDS)
+                with suppress(asyncpg.TooManyConnectionsError):
+                    return await self._pool.acquire()
 
     def pool_state(self) -> dict[str, int]:
         """Counts of connections; ``waiting`` counts the tasks that wait for one."""

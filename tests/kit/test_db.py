@@ -1,5 +1,6 @@
 """What a transaction sees, and what it may do."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import asyncpg
@@ -76,6 +77,29 @@ async def test_a_server_that_has_not_as_many_connections_as_the_pool_wants_is_to
         with pytest.raises(StartError, match="cannot use the database of DAYBOOK_DATABASE_URL: too many connections"):
             await Database(DatabaseConfig(url=narrow)).open()
     finally:
+        await owner.close()
+
+
+async def test_a_server_that_grants_fewer_connections_than_the_pool_may_have_makes_a_task_wait_for_one(
+    database_url: str,
+) -> None:
+    owner = await asyncpg.connect(database_url)
+    await owner.execute("DROP ROLE IF EXISTS daybook_narrow; CREATE ROLE daybook_narrow LOGIN CONNECTION LIMIT 2")
+    url = database_url.replace("postgres@", "daybook_narrow@", 1)
+    database = Database(DatabaseConfig(url=url, pool_min=1, pool_max=4, connect_seconds=1))
+    try:
+        await database.open()
+        async with database.connection():
+            async with database.connection():
+                waiting = asyncio.create_task(database.fetchval("SELECT 1"))
+                assert (await asyncio.wait({waiting}, timeout=0.2))[0] == set()
+            assert await waiting == 1
+            async with database.connection():
+                with pytest.raises(TimeoutError):
+                    await database.fetchval("SELECT 1")
+    finally:
+        await database.close()
+        await owner.execute("DROP ROLE daybook_narrow")
         await owner.close()
 
 
