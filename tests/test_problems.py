@@ -89,6 +89,7 @@ async def test_what_is_asked_wrongly_is_told_as_a_problem(service: Service) -> N
         ("GET", "/sessions/s1/messages/m-2", {}, 404, "message-not-found"),
         ("GET", "/sessions/s1/memory/log?version=99", {}, 404, "version-not-found"),
         ("PATCH", "/sessions/s1", {}, 405, "method-not-allowed"),
+        ("PATCH", "/sessions/s1?limit=1", {}, 405, "method-not-allowed"),
         ("DELETE", "/healthz", {}, 405, "method-not-allowed"),
         ("POST", "/sessions/s1/messages", {"json": {"messages": [{"id": "m-1", **USER, "name": "x"}]}}, 409, ""),
         ("POST", "/sessions/s1/messages", {"json": {"messages": [USER], "resource_id": "r"}}, 409, "resource-conflict"),

@@ -137,8 +137,8 @@ def is_own_host(host: str) -> bool:
 
     To a browser, a page under such a name would have the same origin as the service (DNS rebinding).
     """
-    name = host.partition(":")[0].lower()
-    return "." not in name or host.startswith("[") or name.endswith(".localhost") or name.replace(".", "").isdecimal()
+    name = host.partition(":")[0].lower()  # "[" of an IPv6 address
+    return "." not in name or name.endswith(".localhost") or name.replace(".", "").isdecimal()
 
 
 async def _tenant(request: Request) -> str:
