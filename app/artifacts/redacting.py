@@ -1,12 +1,12 @@
 """Redacts artifacts that are texts, in whatever charset. Pure."""
 
 import re
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from contextlib import suppress
 
 from app.artifacts.grep import NotText, check_text
 from app.kit.patterns import lazy_pattern
 from app.redaction.model import Redact
+from app.sessions.files import BYTE_ORDER_MARKS
 
 BYTES = "latin-1"  # a character for each byte; secrets are ASCII, in which every charset but the wide ones agrees
 TEXTUAL = lazy_pattern(  # types whose bytes are read, all of them text by their definition
@@ -15,12 +15,6 @@ TEXTUAL = lazy_pattern(  # types whose bytes are read, all of them text by their
     r"tex|toml|typescript|www-form-urlencoded|xml|yaml)\b",
     re.IGNORECASE,
 )
-BYTE_ORDER_MARKS = {  # those of four bytes first: that of UTF-32-LE begins with that of UTF-16-LE
-    BOM_UTF32_LE: "utf-32-le",
-    BOM_UTF32_BE: "utf-32-be",
-    BOM_UTF16_LE: "utf-16-le",
-    BOM_UTF16_BE: "utf-16-be",
-}
 WIDTHS = {"utf-16": 2, "utf-32": 4}  # bytes of a character, by what a charset's name begins with
 
 

@@ -1,12 +1,27 @@
 """What an attached file says, and where its bytes are (docs/decisions/0075-what-files-say.md). Pure."""
 
+import re
 from base64 import b64decode
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from typing import Any, TypeGuard
 
 from app.sessions.model import Part, PartType
 
 TEXT_TYPES = frozenset({"application/json", "application/xml", "application/yaml", "application/javascript"})
 TEXT_SUFFIXES = ("+json", "+xml", "+yaml")  # of media types, as in image/svg+xml
+UTF_8 = "utf-8"
+BYTE_ORDER_MARKS = {  # those of four bytes first: that of UTF-32-LE begins with that of UTF-16-LE
+    BOM_UTF32_LE: "utf-32-le",
+    BOM_UTF32_BE: "utf-32-be",
+    BOM_UTF16_LE: "utf-16-le",
+    BOM_UTF16_BE: "utf-16-be",
+}
+MARK = "\ufeff"  # a byte order mark, once decoded
+DECLARED = re.compile(  # the charsets in which texts are sent; any other name is taken for UTF-8
+    r""";\s*charset\s*=\s*["']?(utf-16(?:[lb]e)?|utf-32(?:[lb]e)?|iso-8859-\d\d?|windows-125\d|windows-874|koi8-[ru]|"""
+    r"shift[_-]jis|euc-jp|euc-kr|iso-2022-jp|gb2312|gbk|gb18030|big5)\b",
+    re.IGNORECASE,
+)
 DATA_URL, IN_BASE64 = "data:", ";base64,"
 STANDARD_BASE64 = bytes.maketrans(b"-_", b"+/")
 
@@ -21,15 +36,32 @@ def file_content(part: Part) -> Any:
         return None
     if part.get("content") is not None:
         return part["content"]
+    said = encoded_text(part)
+    return None if said is None else said[0].removeprefix(MARK)
+
+
+def encoded_text(part: Part) -> tuple[str, str] | None:
+    """The text of the file's bytes, with its byte order mark, and its charset; None if they are of no type of text."""
     media_type, data = inline_bytes(part)
     if not isinstance(media_type, str) or not isinstance(data, str) or not _is_text(media_type):
         return None
     try:
         written = b"".join(data.encode("ascii").split()).translate(STANDARD_BASE64).rstrip(b"=")
-        text = b64decode(written + b"=" * (-len(written) % 4), validate=True).decode("utf-8-sig")
-    except ValueError:
+        content = b64decode(written + b"=" * (-len(written) % 4), validate=True)
+        charset = _charset(content, media_type)
+        text = content.decode(charset)
+    except (ValueError, LookupError):
         return None
-    return None if "\0" in text else text
+    return None if "\0" in text else (text, charset)
+
+
+def _charset(content: bytes, media_type: str) -> str:
+    """That of the byte order mark, else the one that the type declares; UTF-8 if neither tells."""
+    for mark, charset in BYTE_ORDER_MARKS.items():
+        if content.startswith(mark):
+            return charset
+    declared = DECLARED.search(media_type)
+    return declared[1] if declared else UTF_8
 
 
 def inline_bytes(part: Part) -> tuple[Any, Any]:

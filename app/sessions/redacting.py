@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from app.redaction.model import Redact, redacted_json, redacted_object
-from app.sessions.files import DATA_URL, IN_BASE64, file_content, is_data_url
+from app.sessions.files import DATA_URL, IN_BASE64, encoded_text, is_data_url
 from app.sessions.model import Part, PartType, is_part
 
 KEPT = frozenset(
@@ -39,10 +39,11 @@ def _part(part: Part, redact: Redact) -> Part:
         for key, value in said.items()
     }
     redacted = {key: changed.get(key, value) for key, value in part.items()}
-    if part["type"] == PartType.FILE and part.get("content") is None and isinstance(text := file_content(part), str):
+    if part["type"] == PartType.FILE and part.get("content") is None and (encoded := encoded_text(part)):
+        text, charset = encoded
         written = redact(text)
         if written != text:
-            redacted |= _with_bytes(part, b64encode(written.encode()).decode())
+            redacted |= _with_bytes(part, b64encode(written.encode(charset, errors="replace")).decode())
     if part["type"] == PartType.REASONING and changed != said:
         # A provider refuses thinking that is not what it signed; without the signature it is not sent back.
         for name in SIGNATURES:  # ``details``: where compatible servers put it

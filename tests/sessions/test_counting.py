@@ -24,8 +24,8 @@ JSON = st.recursive(
 )
 
 
-def encoded(text: str) -> str:
-    return b64encode(text.encode()).decode()
+def encoded(text: str, charset: str = "utf-8") -> str:
+    return b64encode(text.encode(charset)).decode()
 
 
 def test_a_message_costs_its_parts_and_four() -> None:
@@ -74,7 +74,15 @@ def test_reasoning_counts_nothing() -> None:
         ({"data": encoded("a"), "media_type": ["text/plain"]}, None),
         ({"data": encoded("a")}, None),
         ({"data": {"a": 1}, "media_type": "text/plain"}, None),
-        ({"data": b64encode(b"\xff\xfe").decode(), "media_type": "text/plain"}, None),
+        ({"data": encoded("naïve", "utf-16"), "media_type": "text/plain"}, "naïve"),
+        ({"data": encoded("\ufeffnaïve", "utf-16-be"), "media_type": "text/plain; charset=iso-8859-1"}, "naïve"),
+        ({"data": encoded("\ufeffnaïve", "utf-32-le"), "media_type": "text/plain"}, "naïve"),
+        ({"data": encoded("naïve – 42", "cp1252"), "media_type": 'text/csv; Charset="Windows-1252"'}, "naïve – 42"),
+        ({"data": encoded("日本", "shift_jis"), "media_type": "text/plain;header=1;charset=Shift_JIS"}, "日本"),
+        ({"url": "data:text/csv;charset=iso-8859-1;base64," + encoded("é", "latin-1")}, "é"),
+        ({"data": encoded("naïve", "latin-1"), "media_type": "text/plain"}, None),
+        ({"data": encoded("é", "latin-1"), "media_type": "text/plain; charset=iso-8859-12"}, None),
+        ({"data": encoded("é"), "media_type": "text/plain; charset=rot13"}, "é"),
         ({"data": encoded("a\0b"), "media_type": "text/plain"}, None),
         ({"data": "a", "media_type": "text/plain"}, None),
         ({"data": "é", "media_type": "text/plain"}, None),

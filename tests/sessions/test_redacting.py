@@ -1,6 +1,6 @@
 """What is redacted of a message that goes back to its provider."""
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from typing import Any
 
 import pytest
@@ -42,10 +42,13 @@ def test_a_text_that_is_attached_as_bytes_is_redacted_too() -> None:
             (b"Ultra", "application/pdf"),
         )
     )
+    wide = {**secret, "data": b64encode("\ufeffIt is Ultra.".encode("utf-16-be")).decode()}
     result = {"type": "tool_result", "tool_call_id": "c1", "output": [secret]}
     redacted = redacted_parts([secret, harmless, picture, result], redact)
     assert file_content(redacted[0]) == file_content(redacted[3]["output"][0]) == "It is [redacted: hook]."
     assert redacted[1:3] == (harmless, picture)
+    (still_wide,) = redacted_parts([wide], redact)
+    assert b64decode(still_wide["data"]) == "\ufeffIt is [redacted: hook].".encode("utf-16-be")
     (linked,) = redacted_parts([{"type": "file", "url": f"data:text/plain;base64,{secret['data']}"}], redact)
     assert linked == {"type": "file", "url": f"data:text/plain;base64,{b64encode(b'It is [redacted: hook].').decode()}"}
 
