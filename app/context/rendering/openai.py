@@ -29,6 +29,7 @@ from app.sessions.wire.openai_chat import MISTRAL, PROVIDER, REASONED
 
 EXPLICIT = {"mode": "explicit"}
 CACHEABLE = frozenset({"text", "image_url", "input_audio", "file"})
+JOINED = (Role.USER, Role.TOOL)  # whose message takes the volatile part
 NAME_LENGTH, ID_LENGTH = 64, 40
 CALL, CUSTOM_CALL = "function", "custom"
 CALLS = frozenset({CALL, CUSTOM_CALL})
@@ -83,11 +84,12 @@ class _Messages:
             self._add(said, name)
 
     def add_volatile(self, block: Block) -> None:
-        """Append to the last message if it is the user's, of any name, else add one: a tool's takes no more text."""
-        if self.thread.last_role == Role.USER:
-            self.thread.go_on([text_part(block.text)])
-        else:
-            self.add(said_by_user(block))
+        """Append to the last message if it is the user's, of any name, or a tool's, else add one (decisions/0077)."""
+        for said in self._pairing.said(said_by_user(block)):
+            if said.role is Role.USER and self.thread.last_role in JOINED:
+                self.thread.go_on([text_part(block.text)])
+            else:
+                self._add(said, None)
 
     def end(self) -> None:
         for said in self._pairing.ending():

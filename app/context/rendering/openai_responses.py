@@ -36,6 +36,7 @@ from app.sessions.wire.openai_responses import APPROVAL, MESSAGE_ID, PROVIDER
 CACHEABLE = frozenset({"input_text", "input_image", "input_file"})
 NAME_LENGTH, ID_LENGTH = 64, 64
 MESSAGE, CUSTOM_CALL, COMPACTION = "message", "custom_tool_call", "compaction"
+OUTPUTS = ("function_call_output", f"{CUSTOM_CALL}_output")  # that take more text
 CALL_ID, CUSTOM_CALL_ID = "fc", "ctc"  # the prefixes of the ids
 PHASES = ("commentary", "final_answer")
 OF_THE_TALK = (Stability.TAIL, Stability.VOLATILE)  # behind the continuation note or a summary a run may have been cut
@@ -100,11 +101,20 @@ class _Items:
             self.items.append(_message(said.role, content))
 
     def add_volatile(self, block: Block) -> None:
-        """Append to the last item if it is the user's message, else add one: a tool's takes no more text."""
-        if self.items and self.items[-1].get("role") == Role.USER:
-            self.items[-1]["content"].append(_text(block.text))
-        else:
-            self.add(said_by_user(block))
+        """Append to the last item if it is the user's message or a function's output, else add one (decisions/0077)."""
+        for said in self._pairing.said(said_by_user(block)):
+            if said.role is not Role.USER or not self._joined(block.text):
+                self._add_of_others(said)
+
+    def _joined(self, text: str) -> bool:
+        """Whether the last item took the text. An output that is a string stays one, which begins as it did."""
+        last = self.items[-1] if self.items else {}
+        field = "content" if last.get("role") == Role.USER else "output" if last.get("type") in OUTPUTS else None
+        if field is None:
+            return False
+        said = last[field]
+        last[field] = f"{said}\n\n{text}" if isinstance(said, str) else [*said, _text(text)]
+        return True
 
     def mark(self) -> None:
         """Set the breakpoint on the last part that can carry one: never one of the assistant's."""

@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 from app.context.compile import compile_context
 from app.context.model import Format, Layout, Turn
 from app.context.rendering.openai import render
+from app.context.wording import NO_RESULT
 from app.sessions.model import Message, Part, Role
 from app.sessions.wire import normalise
 from tests.context.building import (
@@ -221,18 +222,27 @@ def test_a_system_message_of_the_tail_stays_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "messages", "parts"),
+    ("said", "roles", "parts"),
     [
-        ((user("Hi"),), 1, 2),
-        ((user("Hi"), assistant(call("c1")), tool(result("c1"))), 4, 1),
-        ((user("Hi"), system("New policy.")), 3, 1),
+        ((user("Hi"),), ["user"], 2),
+        ((user("Hi"), assistant(call("c1")), tool(result("c1"))), ["user", "assistant", "tool"], 2),
+        ((user("Hi"), system("New policy.")), ["user", "system", "user"], 1),
     ],
 )
-def test_the_volatile_part_joins_the_user_or_becomes_one(said: Any, messages: int, parts: int) -> None:
+def test_the_volatile_part_joins_the_user_or_a_tool_or_becomes_a_user(said: Any, roles: list[str], parts: int) -> None:
     shown = rendered(*said, asked={"channel": "sms"})["messages"]
-    assert len(shown) == messages
-    assert shown[-1]["role"] == "user"
+    assert [one["role"] for one in shown] == roles
     assert len(shown[-1]["content"]) == parts
+    assert "Channel: sms" in shown[-1]["content"][-1]["text"]
+
+
+def test_calls_without_a_result_are_closed_before_the_volatile_part() -> None:
+    shown = rendered(user("Hi"), assistant(call("c1"), call("c2")), tool(result("c1")), asked={"channel": "sms"})
+    assert [(one["role"], one.get("tool_call_id")) for one in shown["messages"][-2:]] == [
+        ("tool", "c1"),
+        ("tool", "c2"),
+    ]
+    assert [part["text"].splitlines()[0] for part in shown["messages"][-1]["content"]] == [NO_RESULT, "<context>"]
 
 
 def test_the_volatile_part_joins_a_named_user_too() -> None:

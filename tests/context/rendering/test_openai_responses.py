@@ -292,7 +292,24 @@ def test_a_system_message_of_the_tail_keeps_its_role() -> None:
     assert rendered(user("Hi"), system("New policy."))[-1]["role"] == "system"
 
 
-def test_what_is_volatile_stands_behind_a_tools_result_as_the_users() -> None:
-    items = rendered(user("Go"), assistant(call("c1")), tool(result("c1")), asked={"channel": "sms"})
-    assert items[-1]["role"] == "user"
-    assert "Channel: sms" in items[-1]["content"][0]["text"]
+@pytest.mark.parametrize(
+    ("output", "shown"),
+    [
+        ("done", "done\n\n"),
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], [input_text("a"), input_text("b") | MARK]),
+    ],
+)
+def test_what_is_volatile_joins_the_output_of_a_function(output: Any, shown: Any) -> None:
+    """A user's message would part the model from its reasoning."""
+    asked = {"channel": "sms"}
+    *before, last = rendered(user("Go"), assistant(call("c1")), tool(result("c1", output)), asked=asked)
+    assert [item.get("role") for item in before] == ["user", None]
+    assert last["output"][: len(shown)] == shown
+    joined = last["output"] if isinstance(output, str) else last["output"][-1]["text"]
+    assert joined.endswith("<context>\nToday is Saturday, November 21, 2026.\nChannel: sms\n</context>")
+
+
+def test_what_is_volatile_is_a_users_message_behind_an_output_that_takes_no_text() -> None:
+    *_, found, last = rendered(user("Go"), assistant(SHELL), tool(result("c1")), asked={"channel": "sms"})
+    assert found["type"] == "shell_call_output"
+    assert last["role"] == "user"
