@@ -21,7 +21,7 @@ OVER_MESSAGES = "over the message budget"
 
 def segments(layout: Layout) -> tuple[Segment, ...]:
     """Every block and turn in its order; their tokens sum to the total."""
-    last = len(layout.stable) - 1
+    last = len(layout.stable) - 1 if layout.breakpoints else -1
     return (
         *(_block(block, Role.SYSTEM) for block in layout.system),
         *(_turn(turn, ends_tail=index == last) for index, turn in enumerate(layout.stable)),

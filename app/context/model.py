@@ -159,6 +159,7 @@ class Ask:
     message_budget: int | None = None
     max_reflections: int | None = None
     max_observations: int | None = None
+    breakpoints: bool = True
     explain: bool = False
     limits: ContextLimits = LIMITS
 
@@ -193,12 +194,16 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """A context in its order, before it is rendered. ``stable`` turns come before ``incoming`` ones."""
+    """A context in its order, before it is rendered. ``stable`` turns come before ``incoming`` ones.
+
+    ``breakpoints``: the stable ones are marked too where a cached part ends.
+    """
 
     system: tuple[Block, ...] = ()
     stable: tuple[Turn, ...] = ()
     incoming: tuple[Turn, ...] = ()
     volatile: Block | None = None
+    breakpoints: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

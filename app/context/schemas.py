@@ -65,6 +65,11 @@ class ContextQuery(BaseModel):
         description="Time at which the context is dated; default: the server's time, or that of `as_of_version`"
         " or `as_of_seq`",
     )
+    breakpoints: bool = Field(
+        True,
+        description="Mark where a cached part ends, in the provider's way; false: no marks, for models and servers that"
+        " refuse them (OpenAI before GPT-5.6, Mistral, Groq)",
+    )
     explain: bool = Field(False, description="Add `segments`, and `decisions` on what was kept, cut or dropped")
 
 

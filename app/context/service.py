@@ -190,6 +190,7 @@ def _ask(
         message_budget=query.message_budget,
         max_reflections=query.max_reflections,
         max_observations=query.max_observations,
+        breakpoints=query.breakpoints,
         explain=query.explain,
         limits=limits,
     )

@@ -348,6 +348,7 @@ def test_an_answer_depends_on_every_parameter_but_when_to_answer() -> None:
         "message_budget": 1,
         "max_reflections": 1,
         "max_observations": 1,
+        "breakpoints": False,
         "explain": True,
         "now": NOW,
         "min_seq": 1,

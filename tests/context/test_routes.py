@@ -393,6 +393,15 @@ async def test_explain_tells_every_piece_and_what_was_decided(service: Service) 
     assert alone({name: value for name, value in context.items() if name in plain}) == alone(plain)
 
 
+@pytest.mark.parametrize("shape", ["anthropic", "openai", "openai-responses"])
+async def test_breakpoints_can_be_left_out(service: Service, shape: str) -> None:
+    await service.append("s1", {"role": "user", "content": "Hello"})
+    for asked, is_marked in (({}, True), ({"breakpoints": False}, False)):
+        context = await compiled(service, {"system": "Be brief."}, format=shape, explain=True, **asked)
+        assert any(segment["breakpoint"] for segment in context["segments"]) is is_marked
+        assert ("cache_control" in str(context) or "prompt_cache_breakpoint" in str(context)) is is_marked
+
+
 async def test_what_cannot_be_compiled_is_refused_by_its_name(service: Service) -> None:
     for name, wrong in {
         "format": "xml",

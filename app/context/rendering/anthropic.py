@@ -29,6 +29,7 @@ from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire.anthropic import PROVIDER
 
 EPHEMERAL = {"type": "ephemeral"}
+BREAKPOINTS_MAX, LOOKBACK_BLOCKS = 4, 20  # of a request; before each, among which a cached prefix is found
 CACHEABLE = frozenset({"text", "tool_use", "tool_result", "image", "document", "search_result"})
 THINKING = frozenset({"thinking", "redacted_thinking"})
 WEB_CITATION = ("cited_text", "encrypted_index", "url")
@@ -43,7 +44,9 @@ def render(layout: Layout) -> Rendered:
     for turn in layout.stable:
         messages.add(turn)
     units = messages.thread.units(layout.system)
-    messages.thread.mark("cache_control", EPHEMERAL, types=CACHEABLE)
+    if layout.breakpoints:
+        messages.thread.mark("cache_control", EPHEMERAL, types=CACHEABLE)
+        _mark_turn(messages.thread, free=BREAKPOINTS_MAX - 1 - sum(block.breakpoint for block in layout.system))
     for turn in layout.incoming:
         messages.add(turn)
     if layout.volatile:
@@ -53,6 +56,22 @@ def render(layout: Layout) -> Rendered:
     if layout.system:
         payload = {"system": [_system(block) for block in layout.system], **payload}
     return Rendered(payload=payload, units=units)
+
+
+def _mark_turn(thread: Thread, *, free: int) -> None:
+    """Mark the user's words before the assistant's last, where the call before ended if the agent asks once a turn.
+
+    Only where the breakpoint at the end does not look back so far, and one is left.
+    """
+    blocks, answered = 0, False
+    for message in reversed(thread.messages) if free else ():
+        said = message["content"]
+        if answered and message["role"] == Role.USER and said[-1]["type"] != "tool_result":
+            if blocks >= LOOKBACK_BLOCKS - 1 and said[-1]["type"] in CACHEABLE:
+                said[-1]["cache_control"] = EPHEMERAL
+            return
+        answered |= message["role"] == Role.ASSISTANT
+        blocks += len(said)
 
 
 class _Messages:

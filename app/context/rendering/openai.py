@@ -5,7 +5,9 @@ and ``prompt_cache_key`` of ``completion_create_params``). OpenAI itself returns
 that does gets it back in the field it used, as some refuse calls without (``_thought``, ``CALL_FIELDS``).
 """
 
+from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import sha256
+from itertools import groupby, islice
 from typing import Any
 
 from app.context.model import Block, Layout, Rendered, Turn
@@ -28,6 +30,7 @@ from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire.openai_chat import MISTRAL, PROVIDER, REASONED
 
 EXPLICIT = {"mode": "explicit"}
+BREAKPOINTS_MAX, ENDS_MAX = 4, 2  # in all: as many as OpenAI writes for a call; in the tail
 CACHEABLE = frozenset({"text", "image_url", "input_audio", "file"})
 JOINED = (Role.USER, Role.TOOL)  # whose message takes the volatile part
 NAME_LENGTH, ID_LENGTH = 64, 40
@@ -51,7 +54,8 @@ def render(layout: Layout, *, key: str) -> Rendered:
     for turn in layout.stable:
         messages.add(turn)
     units = messages.thread.units(layout.system)
-    messages.thread.mark("prompt_cache_breakpoint", EXPLICIT, types=CACHEABLE)
+    said = ((message["role"], message["content"]) for message in reversed(messages.thread.messages))
+    ends = mark_ends(said, types=CACHEABLE) if layout.breakpoints else 0
     for turn in layout.incoming:
         messages.add(turn)
     if layout.volatile:
@@ -59,7 +63,7 @@ def render(layout: Layout, *, key: str) -> Rendered:
     messages.end()
     shown = [_message(message) for message in messages.thread.messages]
     if layout.system:
-        shown.insert(0, {"role": "system", "content": [_system(block) for block in layout.system]})
+        shown.insert(0, {"role": "system", "content": system_parts(layout.system, ends=ends, part=text_part)})
     return Rendered(payload={"messages": shown, "prompt_cache_key": cache_key(key)}, units=units)
 
 
@@ -68,9 +72,31 @@ def cache_key(key: str) -> str:
     return f"daybook-{sha256(key.encode()).hexdigest()[:32]}"
 
 
-def _system(block: Block) -> Item:
-    mark = {"prompt_cache_breakpoint": EXPLICIT} if block.breakpoint else {}
-    return {**text_part(block.text), **mark}
+def mark_ends(said: Iterable[tuple[str, Sequence[Item]]], *, types: Collection[str]) -> int:
+    """Mark the ends of the last two runs of messages that are not the assistant's; answers how many there are.
+
+    ``said``: role and parts of each message, newest first. The call before this one ended with the earlier run. OpenAI
+    reads a cache only at breakpoints of the call (docs/decisions/0078), and at none of the assistant's.
+    """
+    runs = (run for is_assistant, run in groupby(said, key=_is_assistant) if not is_assistant)
+    lasts = (
+        next((part for _, parts in run for part in reversed(parts) if part["type"] in types), None) for run in runs
+    )
+    ends = list(islice((part for part in lasts if part), ENDS_MAX))
+    for part in ends:
+        part["prompt_cache_breakpoint"] = EXPLICIT
+    return len(ends)
+
+
+def _is_assistant(said: tuple[str, Sequence[Item]]) -> bool:
+    return said[0] == Role.ASSISTANT
+
+
+def system_parts(blocks: Sequence[Block], *, ends: int, part: Callable[[str], Item]) -> list[Item]:
+    """The system prompt's parts. Beside ``ends`` in the tail as many carry their breakpoints as there may be."""
+    carry = {block.id for block in islice((block for block in blocks if block.breakpoint), BREAKPOINTS_MAX - ends)}
+    mark = {"prompt_cache_breakpoint": EXPLICIT}
+    return [{**part(block.text), **(mark if block.id in carry else {})} for block in blocks]
 
 
 class _Messages:

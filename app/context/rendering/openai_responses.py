@@ -5,12 +5,13 @@ input parts, ``prompt_cache_key`` of ``response_create_params``). A reasoning it
 content and with the item it led to, and an item is only taken under its own id behind the reasoning that led to it.
 """
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 from app.context.model import Block, Layout, Rendered, Stability, Turn
 from app.context.rendering import own
-from app.context.rendering.openai import EXPLICIT, cache_key
+from app.context.rendering.openai import cache_key, mark_ends, system_parts
 from app.context.rendering.openai_hosted import hosted
 from app.context.rendering.openai_media import file_data, file_id, file_url, image_detail, image_url
 from app.context.rendering.openai_shapes import ANNOTATION, CALL, CALLED, REASONED, SUMMARY
@@ -44,25 +45,30 @@ OF_THE_TALK = (Stability.TAIL, Stability.VOLATILE)  # behind the continuation no
 
 def render(layout: Layout, *, key: str) -> Rendered:
     """``key`` is the session's; see ``openai.cache_key``."""
-    thread = _Items()
+    thread = _Items(lists=layout.breakpoints)
     for turn in layout.stable:
         thread.add(turn)
     units = canonical_each([*(("system", text_part(block.text)) for block in layout.system), *enumerate(thread.items)])
-    thread.mark()
+    ends = mark_ends(thread.said(), types=CACHEABLE) if layout.breakpoints else 0
     for turn in layout.incoming:
         thread.add(turn)
     if layout.volatile:
         thread.add_volatile(layout.volatile)
     thread.end()
-    system = [_message(Role.SYSTEM, [_system(block) for block in layout.system])] if layout.system else []
+    prompt = system_parts(layout.system, ends=ends, part=_text)
+    system = [_message(Role.SYSTEM, prompt)] if prompt else []
     return Rendered(payload={"input": [*system, *thread.items], "prompt_cache_key": cache_key(key)}, units=units)
 
 
 class _Items:
-    """Builds the items. ``_whole``: the run of the assistant's items is there from its beginning."""
+    """Builds the items. ``_whole``: the run of the assistant's items is there from its beginning.
 
-    def __init__(self) -> None:
+    ``lists``: each output is a list of parts, as only a part carries a breakpoint; else one text is a string.
+    """
+
+    def __init__(self, *, lists: bool) -> None:
         self.items: list[Item] = []
+        self._lists = lists
         self._pairing = Pairing()
         self._reasoning: list[Item] = []  # held back for the item it led to
         self._kinds: dict[str, str] = {}  # by call id, of calls whose results are of a kind of their own
@@ -116,13 +122,15 @@ class _Items:
         last[field] = f"{said}\n\n{text}" if isinstance(said, str) else [*said, _text(text)]
         return True
 
-    def mark(self) -> None:
-        """Set the breakpoint on the last part that can carry one: never one of the assistant's."""
+    def said(self) -> Iterator[tuple[str, list[Item]]]:
+        """Role and parts of each item, newest first; none of the assistant's, which carry no breakpoint."""
         for item in reversed(self.items):
-            parts = item.get("content") if item["type"] == MESSAGE else item.get("output")
-            if isinstance(parts, list) and parts and parts[-1].get("type") in CACHEABLE:
-                parts[-1]["prompt_cache_breakpoint"] = EXPLICIT
-                return
+            if item["type"] == MESSAGE and item["role"] != Role.ASSISTANT:
+                yield item["role"], item["content"]
+            elif item["type"] in OUTPUTS:
+                yield Role.TOOL, item["output"]
+            else:
+                yield Role.ASSISTANT, []
 
     def _add_of_assistant(self, said: Said) -> None:
         for message_id, run in groupby(_in_order(said.parts), key=_message_id):
@@ -198,7 +206,15 @@ class _Items:
             return answered_leave(part)
         if kind in ASKED:
             return {**own_output(kind, part), "call_id": call_id}
-        return {"type": f"{kind}_output", "call_id": call_id, "output": _output(part)}
+        return {"type": f"{kind}_output", "call_id": call_id, "output": self._output(part)}
+
+    def _output(self, part: Part) -> str | list[Item]:
+        """The output's parts; an error is marked by a text, as there is no field for it."""
+        shown = [_input(item, Role.USER) for item in output_parts(part["output"])] or [_text(NO_OUTPUT)]
+        if part.get("is_error"):
+            return [_text(ERROR), *shown]
+        is_text = len(shown) == 1 and shown[0]["type"] == "input_text"
+        return shown[0]["text"] if is_text and not self._lists else shown
 
 
 def _in_order(parts: list[Part]) -> list[Part]:
@@ -219,11 +235,6 @@ def _message(role: Role, content: list[Item]) -> Item:
 
 def _text(text: str) -> Item:
     return {"type": "input_text", "text": text}
-
-
-def _system(block: Block) -> Item:
-    mark = {"prompt_cache_breakpoint": EXPLICIT} if block.breakpoint else {}
-    return {**_text(block.text), **mark}
 
 
 def _message_id(part: Part) -> str | None:
@@ -280,14 +291,6 @@ def _listed(part: Part, key: str) -> list[Any]:
     """A field that OpenAI sends as a list; empty if a caller wrote anything else there."""
     value = part.get(key)
     return value if isinstance(value, list) else []
-
-
-def _output(part: Part) -> str | list[Item]:
-    """One text as it is, else its parts; an error is marked by a text, as there is no field for it."""
-    shown = [_input(item, Role.USER) for item in output_parts(part["output"])] or [_text(NO_OUTPUT)]
-    if part.get("is_error"):
-        return [_text(ERROR), *shown]
-    return shown[0]["text"] if len(shown) == 1 and shown[0]["type"] == "input_text" else shown
 
 
 def _input(part: Part, role: Role) -> Item:

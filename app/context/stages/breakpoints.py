@@ -13,12 +13,11 @@ from app.sessions.model import Kind, Message, Role
 def breakpoints(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     """Set breakpoints after the caller's part, the reflections and the observations (memory-rules.md section 6).
 
-    The profile comes after the first one: up to there the prefix is the same for all sessions of an agent. The fourth,
-    at the end of the tail, depends on the provider's shape and is set by its rendering.
+    The profile comes after the first one: up to there the prefix is the same for all sessions of an agent. Those in the
+    tail depend on the provider's shape and are set by its rendering (docs/decisions/0078).
     """
-    own, reflections, observations = map(
-        _ending_in_breakpoint, ((*draft.system, *draft.knowledge), draft.reflections, draft.observations)
-    )
+    parts: tuple[Sequence[Block], ...] = ((*draft.system, *draft.knowledge), draft.reflections, draft.observations)
+    own, reflections, observations = map(_ending_in_breakpoint, parts) if ask.breakpoints else parts
     summary = [draft.tail.summary] if draft.tail.summary else []
     last_seq = snapshot.last_seq
     layout = Layout(
@@ -30,6 +29,7 @@ def breakpoints(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
         ),
         incoming=tuple(_turn(message, Stability.VOLATILE, last_seq=last_seq) for message in draft.tail.incoming),
         volatile=_volatile(draft.volatile) if draft.volatile else None,
+        breakpoints=ask.breakpoints,
     )
     return replace(draft, layout=layout)
 

@@ -13,6 +13,7 @@ from tests.context.building import (
     call,
     log_of,
     observation,
+    reflection,
     result,
     snapshot,
     system,
@@ -280,6 +281,27 @@ def test_breakpoints_end_the_callers_part_the_log_and_the_tail_before_what_is_vo
     payload = rendered(user("Hi"), asked={"system": ("A", "B")}, observations=(observation(1, "Moved."),))
     assert ["cache_control" in block for block in payload["system"]] == [False, True, False, True]
     assert ["cache_control" in part for part in payload["messages"][0]["content"]] == [False, True, False]
+
+
+@pytest.mark.parametrize(("steps", "is_marked"), [(9, False), (10, True)])
+@pytest.mark.parametrize("said_next", [(), (assistant("Done."), user("Next"))])
+def test_a_turn_of_so_many_blocks_that_the_last_breakpoint_does_not_reach_its_beginning_has_one_there(
+    steps: int, said_next: Any, *, is_marked: bool
+) -> None:
+    """The call before ended there, if the agent asks for a context only as the user speaks."""
+    taken = [(assistant(call(f"c{step}")), tool(result(f"c{step}"))) for step in range(steps)]
+    messages = rendered(user("Go"), *(said for step in taken for said in step), *said_next)["messages"]
+    marked = [index for index, message in enumerate(messages) if "cache_control" in str(message)]
+    is_marked = is_marked or bool(said_next)
+    assert marked == ([0, len(messages) - 1] if is_marked else [len(messages) - 1])
+
+
+def test_no_breakpoint_is_one_too_many_nor_set_if_none_is_wanted() -> None:
+    taken = [(assistant(call(f"c{step}")), tool(result(f"c{step}"))) for step in range(12)]
+    said = (user("Go"), *(said for step in taken for said in step))
+    notes = {"reflections": (reflection(1, "Moved."),), "observations": (observation(2, "Rents."),)}
+    assert str(rendered(*said, asked={"system": ("A",)}, **notes)).count("cache_control") == 4
+    assert str(rendered(*said, asked={"system": ("A",), "breakpoints": False}, **notes)).count("cache_control") == 0
 
 
 def test_ids_and_names_are_made_acceptable_and_still_meet() -> None:

@@ -17,6 +17,7 @@ from tests.context.building import (
     log_of,
     message,
     observation,
+    reflection,
     result,
     snapshot,
     system,
@@ -142,7 +143,7 @@ def test_messages_with_reasoning_of_their_own_stay_apart() -> None:
 )
 def test_other_reasoning_is_not_sent_back(part: Part) -> None:
     messages = rendered(user("Hi"), assistant(part), assistant(part, "Hello"))["messages"]
-    assert messages[1:] == [{"role": "assistant", "content": [text("Hello") | MARK]}]
+    assert messages[1:] == [{"role": "assistant", "content": [text("Hello")]}]
 
 
 @pytest.mark.parametrize(
@@ -255,6 +256,36 @@ def test_breakpoints_end_the_callers_part_the_log_and_the_tail_before_what_is_vo
     first, last = payload["messages"]
     assert ["prompt_cache_breakpoint" in part for part in first["content"]] == [False, True, False, True]
     assert ["prompt_cache_breakpoint" in part for part in last["content"]] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("said", "marked"),
+    [
+        ((user("a"),), [0]),
+        ((user("a"), assistant("b")), [0]),
+        ((user("a"), assistant("b"), user("c"), user("d")), [0, 2]),
+        ((user("a"), assistant(call("c1")), tool(result("c1")), assistant("b"), user("c")), [2, 4]),
+        ((user("a"), assistant(call("c1")), tool(result("c1")), assistant("b")), [0, 2]),
+        ((user("a"), assistant(call("c1"), call("c2")), tool(result("c1"), result("c2")), assistant("b")), [0, 3]),
+    ],
+)
+def test_breakpoints_end_this_call_s_prefix_and_that_of_the_call_before(said: Any, marked: list[int]) -> None:
+    messages = rendered(*said)["messages"]
+    marks = ["prompt_cache_breakpoint" in str(message) for message in messages]
+    assert [index for index, is_marked in enumerate(marks) if is_marked] == marked
+
+
+def test_there_are_four_breakpoints_at_most_of_which_the_newest_notes_have_none() -> None:
+    notes = {"reflections": (reflection(1, "Moved."),), "observations": (observation(2, "Rents."),)}
+    prompt, *said = rendered(user("a"), assistant("b"), user("c"), asked={"system": ("A",)}, **notes)["messages"]
+    marked = [part["text"].splitlines()[0] for part in prompt["content"] if "prompt_cache_breakpoint" in part]
+    assert [marked[0], "Moved" in str(prompt["content"][-2]), len(marked)] == ["A", True, 2]
+    assert str(said).count("prompt_cache_breakpoint") == 2
+
+
+def test_a_server_that_takes_no_breakpoints_gets_none() -> None:
+    payload = rendered(user("Hi"), asked={"system": ("A",), "breakpoints": False}, observations=(observation(1, "x"),))
+    assert "prompt_cache_breakpoint" not in str(payload)
 
 
 def rendering(messages: int) -> int:

@@ -52,13 +52,16 @@ OWN_CALL = call("c1", {"q": "x"}) | {"item_id": "fc_1", "status": "completed"}
 
 
 def test_everything_said_is_an_item_of_its_own() -> None:
-    items = rendered(user("Find"), assistant("Looking.", call("c1", {"q": "x"})), tool(result("c1", "42")), user("Ok"))
+    looked = (assistant("Looking.", call("c1", {"q": "x"})), tool(result("c1", "42")))
+    items = rendered(user("Find"), *looked, user("Ok"), assistant("b"), user("Bye"))
     assert items == [
         said_by_user(input_text("Find")),
         {"type": "message", "role": "assistant", "content": "Looking."},
         {"type": "function_call", "call_id": "c1", "name": "search", "arguments": '{"q":"x"}'},
-        {"type": "function_call_output", "call_id": "c1", "output": "42"},
+        {"type": "function_call_output", "call_id": "c1", "output": [input_text("42")]},
         said_by_user(input_text("Ok") | MARK),
+        {"type": "message", "role": "assistant", "content": "b"},
+        said_by_user(input_text("Bye") | MARK),
     ]
 
 
@@ -236,7 +239,8 @@ def test_a_file_in_a_tools_output_has_a_name_whatever_stands_there() -> None:
 
 def test_a_custom_call_and_its_result_are_of_their_kind() -> None:
     custom = call("c1", "ls -l", name="shell") | {**PROVIDER, "native": "custom_tool_call"}
-    assert rendered(user("List"), assistant(custom), tool(result("c1", "a.txt")))[1:] == [
+    asked = {"breakpoints": False}
+    assert rendered(user("List"), assistant(custom), tool(result("c1", "a.txt")), asked=asked)[1:] == [
         {"type": "custom_tool_call", "call_id": "c1", "name": "shell", "input": "ls -l"},
         {"type": "custom_tool_call_output", "call_id": "c1", "output": "a.txt"},
     ]
@@ -247,15 +251,22 @@ def test_a_custom_call_and_its_result_are_of_their_kind() -> None:
     [
         (result("c1", {"hits": 3}), '{"hits":3}'),
         (result("c1", ""), "(no output)"),
-        (result("c1", "gone", is_error=True), [input_text("[error]"), input_text("gone") | MARK]),
+        (result("c1", "gone", is_error=True), [input_text("[error]"), input_text("gone")]),
         (
             result("c1", [{"type": "image", "url": "https://example.com/a.png"}]),
-            [{"type": "input_image", "detail": "auto", "image_url": "https://example.com/a.png"} | MARK],
+            [{"type": "input_image", "detail": "auto", "image_url": "https://example.com/a.png"}],
         ),
     ],
 )
 def test_an_output_is_a_text_or_parts(answer: Part, output: Any) -> None:
-    assert rendered(user("Find"), assistant(call("c1")), tool(answer))[-1]["output"] == output
+    asked = {"breakpoints": False}
+    assert rendered(user("Find"), assistant(call("c1")), tool(answer), asked=asked)[-1]["output"] == output
+
+
+def test_an_output_that_ends_the_prefix_of_a_call_carries_a_breakpoint() -> None:
+    steps = [(assistant(call(f"c{step}")), tool(result(f"c{step}", "42"))) for step in range(3)]
+    items = rendered(user("Find"), *(said for step in steps for said in step))
+    assert [item["output"] for item in items[2::2]] == [[input_text("42") | mark] for mark in ({}, MARK, MARK)]
 
 
 @pytest.mark.parametrize(
@@ -292,21 +303,19 @@ def test_a_system_message_of_the_tail_keeps_its_role() -> None:
     assert rendered(user("Hi"), system("New policy."))[-1]["role"] == "system"
 
 
+CONTEXT = "<context>\nToday is Saturday, November 21, 2026.\nChannel: sms\n</context>"
+
+
 @pytest.mark.parametrize(
-    ("output", "shown"),
-    [
-        ("done", "done\n\n"),
-        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], [input_text("a"), input_text("b") | MARK]),
-    ],
+    ("breakpoints", "shown"),
+    [(True, [input_text("done") | MARK, input_text(CONTEXT)]), (False, f"done\n\n{CONTEXT}")],
 )
-def test_what_is_volatile_joins_the_output_of_a_function(output: Any, shown: Any) -> None:
+def test_what_is_volatile_joins_the_output_of_a_function(*, breakpoints: bool, shown: Any) -> None:
     """A user's message would part the model from its reasoning."""
-    asked = {"channel": "sms"}
-    *before, last = rendered(user("Go"), assistant(call("c1")), tool(result("c1", output)), asked=asked)
+    asked = {"channel": "sms", "breakpoints": breakpoints}
+    *before, last = rendered(user("Go"), assistant(call("c1")), tool(result("c1")), asked=asked)
     assert [item.get("role") for item in before] == ["user", None]
-    assert last["output"][: len(shown)] == shown
-    joined = last["output"] if isinstance(output, str) else last["output"][-1]["text"]
-    assert joined.endswith("<context>\nToday is Saturday, November 21, 2026.\nChannel: sms\n</context>")
+    assert last["output"] == shown
 
 
 def test_what_is_volatile_is_a_users_message_behind_an_output_that_takes_no_text() -> None:

@@ -42,7 +42,7 @@ def stored(raw: Sequence[Any]) -> tuple[Message, ...]:
 
 
 def given_back(shape: Format, *raw: Any) -> list[Any]:
-    payload = compile_context(snapshot(stored(raw)), ask(shape)).payload
+    payload = compile_context(snapshot(stored(raw)), ask(shape, breakpoints=False)).payload
     CHECKS[shape](payload)
     return list(payload.get("messages") or payload.get("input") or payload["contents"])
 
