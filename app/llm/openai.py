@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any, Self
 
 import openai
-from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
+from openai.types.chat import ChatCompletion, ChatCompletionContentPartTextParam, ChatCompletionMessageParam
 from openai.types.chat.chat_completion import Choice
+from openai.types.chat.chat_completion_content_part_text_param import PromptCacheBreakpoint
 
 from app.kit.patterns import lazy_pattern
 from app.llm.bounded import BoundedReplies
@@ -34,8 +35,10 @@ ADDRESS = "https://api.openai.com/v1"
 OWN_HOSTS = (".openai.com", ".openai.azure.com")
 PLACEHOLDER_KEY = "none"  # the SDK requires a key, a self-hosted endpoint need not
 REASONS = lazy_pattern(r"gpt-[5-9](?!.*(chat|pro))")  # the "chat" and "pro" models take no low effort
+BREAKPOINTS = lazy_pattern(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])")  # with a cache that is read and written at breakpoints
 NEW_LIMIT, OLD_LIMIT, EFFORT = "max_completion_tokens", "max_tokens", "reasoning_effort"
-TRIES = 5  # one more than the parameters that ``Parameters.without`` can change
+CACHED, EXPLICIT = "prompt_cache", PromptCacheBreakpoint(mode="explicit")
+TRIES = 6  # one more than the parameters that ``Parameters.without`` can change
 NO_SYSTEM = lazy_pattern(
     r"system role (?:is )?not supported|(?:developer|system) instruction is not enabled"
     r"|does not support ['\"]?(?:system|developer)|roles must alternate",
@@ -54,7 +57,9 @@ class Parameters:
     7125) and other servers refuse it. So OpenAI's own hosts get the new name, all others the old one, until they refuse
     it: a gateway, or the name of an Azure deployment, hides which model it is.
 
-    ``system``: whether the instructions have a role of their own, which Gemma's template lacks.
+    ``system``: whether the instructions have a role of their own, which Gemma's template lacks. ``cached``: they end in
+    a breakpoint, the only one, as they repeat with every call. By default a model that knows breakpoints has one at the
+    end of the prompt: it would write each whole call to its cache, for 1.25 of the price, and find nothing again.
     """
 
     limit: str
@@ -62,21 +67,29 @@ class Parameters:
     renamed: bool = False
     tokens_max: int | None = None
     system: bool = True
+    cached: bool = False
 
     @classmethod
     def of(cls, name: str, *, own: bool) -> Self:
-        return cls(limit=NEW_LIMIT if own else OLD_LIMIT, effort=own and REASONS.match(name) is not None)
+        effort, cached = (own and pattern.match(name) is not None for pattern in (REASONS, BREAKPOINTS))
+        return cls(limit=NEW_LIMIT if own else OLD_LIMIT, effort=effort, cached=cached)
 
     def sent(self, tokens: int) -> dict[str, Any]:
-        return {self.limit: self.most(tokens)} | ({EFFORT: "low"} if self.effort else {})
+        optional = {EFFORT: "low"} if self.effort else {}
+        return {self.limit: self.most(tokens)} | optional | ({f"{CACHED}_options": EXPLICIT} if self.cached else {})
 
     def most(self, tokens: int) -> int:
         return min(tokens, self.tokens_max or tokens)
 
     def messages(self, request: ModelRequest) -> list[ChatCompletionMessageParam]:
         if self.system:
-            return [{"role": "system", "content": request.system}, {"role": "user", "content": request.prompt}]
+            return [{"role": "system", "content": self._system(request)}, {"role": "user", "content": request.prompt}]
         return [{"role": "user", "content": f"{request.system}\n\n{request.prompt}"}]
+
+    def _system(self, request: ModelRequest) -> str | list[ChatCompletionContentPartTextParam]:
+        if not self.cached:
+            return request.system
+        return [{"type": "text", "text": request.system, "prompt_cache_breakpoint": EXPLICIT}]
 
     def without(self, refused: Complaint, *, asked: int) -> Self | None:
         """The parameters changed as the refusal demands; None if it is about none of them.
@@ -86,6 +99,8 @@ class Parameters:
         said = f"{refused.names} {refused.text}"
         if self.effort and EFFORT in said:
             return replace(self, effort=False)
+        if self.cached and CACHED in said:
+            return replace(self, cached=False)
         if not self.renamed and UNKNOWN.search(said) and re.search(rf"\b{self.limit}\b", said):
             return replace(self, limit=OLD_LIMIT if self.limit == NEW_LIMIT else NEW_LIMIT, renamed=True)
         if self.system and NO_SYSTEM.search(said):

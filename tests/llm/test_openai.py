@@ -13,14 +13,18 @@ from app.llm.port import LlmConfig, ModelError, ModelRequest, Provider, Stop, Us
 from app.llm.prices import cost_usd
 from tests.model_server import ModelServer, Said
 
+CACHED = {"prompt_cache_options": {"mode": "explicit"}}
 ASK = ModelRequest(system="s", prompt="p", max_output_tokens=10)
 
 
 @pytest.mark.parametrize(
     ("name", "own", "sent"),
     [
-        ("gpt-6-luna", True, {"max_completion_tokens": 9, "reasoning_effort": "low"}),
-        ("gpt-6.1-terra", True, {"max_completion_tokens": 9, "reasoning_effort": "low"}),
+        ("gpt-5.5", True, {"max_completion_tokens": 9, "reasoning_effort": "low"}),
+        ("gpt-5.6-luna", True, {"max_completion_tokens": 9, "reasoning_effort": "low", **CACHED}),
+        ("gpt-6-luna", True, {"max_completion_tokens": 9, "reasoning_effort": "low", **CACHED}),
+        ("gpt-6.1-terra", True, {"max_completion_tokens": 9, "reasoning_effort": "low", **CACHED}),
+        ("gpt-6-pro", True, {"max_completion_tokens": 9, **CACHED}),
         ("gpt-5.2-pro", True, {"max_completion_tokens": 9}),
         ("gpt-5.2-chat-latest", True, {"max_completion_tokens": 9}),
         ("gpt-4.1", True, {"max_completion_tokens": 9}),
@@ -112,13 +116,29 @@ async def test_a_limit_that_is_refused_by_both_names_is_an_error(server: ModelSe
 
 
 def test_what_is_refused_is_left_out_and_nothing_else() -> None:
-    own = Parameters.of("gpt-6-luna", own=True)
+    own = Parameters.of("gpt-5.2", own=True)
     effort = Complaint(text="Unsupported value: 'reasoning_effort' does not support 'low' with this model.")
     left = own.without(effort, asked=9)
 
     assert left is not None
     assert (left.sent(9), left.without(effort, asked=9)) == ({"max_completion_tokens": 9}, None)
     assert own.without(Complaint(text="scripted 400"), asked=9) is None
+
+
+def test_a_model_that_knows_breakpoints_caches_the_instructions_alone() -> None:
+    own = Parameters.of("gpt-6-luna", own=True)
+    said = "prompt_cache_breakpoint is not supported on this model"
+    left = own.without(Complaint(text=said, names="invalid_parameter"), asked=9)
+
+    assert left is not None
+    assert (left.sent(9), left.without(Complaint(text=said), asked=9)) == (
+        Parameters.of("gpt-5.2", own=True).sent(9),
+        None,
+    )
+    asked = {"role": "user", "content": "p"}
+    marked = {"type": "text", "text": "s", "prompt_cache_breakpoint": {"mode": "explicit"}}
+    assert own.messages(ASK) == [{"role": "system", "content": [marked]}, asked]
+    assert left.messages(ASK) == [{"role": "system", "content": "s"}, asked]
 
 
 SMALL = {  # what endpoints say of a limit that is beyond what the model writes, and how much that is
