@@ -1,8 +1,8 @@
 """A pure model of what providers bill for a request with prefix caching, in the schemes of Anthropic and OpenAI.
 
 Sources: Anthropic's documents on prompt caching (entries are written at breakpoints only and found by looking back at
-most 20 blocks from one, each use renews their time to live), OpenAI's on automatic caching (the longest common prefix
-in steps of 128 tokens, from 1,024 on). For prices per token see ``rates.py``.
+most 20 blocks from one, each use renews their time to live), OpenAI's on models before GPT-5.6 (the longest common
+prefix in steps of 128 tokens, from 1,024 on). For prices per token see ``rates.py``.
 """
 
 import hashlib
